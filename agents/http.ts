@@ -2,7 +2,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { TLSSocket } from 'node:tls'
 import { carriesToken } from '#common/http/bearer-token.ts'
 import { parseBoundedJson } from '#common/input/bounded-json.ts'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import { createServer } from '#common/http/node-http.ts'
 import { withParts } from '#common/sentence/sentence-wire.ts'
 import { createTlsServer } from '#common/tls/tls-server.ts'
@@ -67,7 +68,7 @@ export function createAgentServer(
       refuse(
         request,
         response,
-        new RegentError('REGENT_UNAUTHORIZED', `the caller’s certificate is refused: ${complaint}`),
+        new RegentError('REGENT_UNAUTHORIZED', say`the caller’s certificate is refused: ${reported(complaint)}`),
       )
     },
   )
@@ -127,7 +128,7 @@ async function answer(
   const path = pathOf(request)
   if (answerProbe(handlers, path, response)) return
   if (!carriesToken(request.headers.authorization, token))
-    throw new RegentError('REGENT_UNAUTHORIZED', `${request.method} ${path} needs a valid bearer token`)
+    throw new RegentError('REGENT_UNAUTHORIZED', say`${request.method} ${path} needs a valid bearer token`)
   const blind = whyBlind()
   if (blind !== null) throw blind
   if (request.method === 'GET') return answerGet(handlers, path, exchange)
@@ -135,7 +136,7 @@ async function answer(
   if (order === undefined)
     throw new RegentError(
       'REGENT_NOT_FOUND',
-      `there is no ${request.method} ${path}; orders are POSTed to ${[...handlers.orders.keys()].join(', ')}`,
+      say`there is no ${request.method} ${path}; orders are POSTed to ${[...handlers.orders.keys()].join(', ')}`,
     )
   const body = await readJson(request)
   sendJson(response, await order(body))
@@ -162,7 +163,7 @@ function answerGet(handlers: AgentHandlers, path: string, { response, request }:
   if (path === '/metrics') return sendMetrics(handlers, response)
   throw new RegentError(
     'REGENT_NOT_FOUND',
-    `there is no GET ${path}; there are ${observationsRoute}, /metrics, /live and /ready`,
+    say`there is no GET ${path}; there are ${observationsRoute}, /metrics, /live and /ready`,
   )
 }
 
@@ -191,17 +192,18 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
   let size = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > maxBodyBytes) throw new RegentError('REGENT_TOO_LARGE', `the body has more than ${maxBodyBytes} bytes`)
+    if (size > maxBodyBytes)
+      throw new RegentError('REGENT_TOO_LARGE', say`the body has more than ${maxBodyBytes} bytes`)
     chunks.push(chunk)
   }
-  return parseBoundedJson(decode(Buffer.concat(chunks)), 'the body')
+  return parseBoundedJson(decode(Buffer.concat(chunks)), say`the body`)
 }
 
 function decode(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (cause) {
-    throw new RegentError('REGENT_BAD_REQUEST', `the body is not JSON in UTF-8: ${describeError(cause)}`, { cause })
+    throw new RegentError('REGENT_BAD_REQUEST', say`the body is not JSON in UTF-8: ${described(cause)}`, { cause })
   }
 }
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { aborted } from '#common/process/signals.ts'
 import { UnendedLife } from './instance/one-life.ts'
@@ -24,7 +25,7 @@ function twoAgents(...failures: RegentError[]) {
 }
 
 it('A far agent that cannot go on begins anew, and the others go on', async () => {
-  const rebooted = () => new RegentError('REGENT_REBOOTED', 'its host was started anew')
+  const rebooted = () => new RegentError('REGENT_REBOOTED', say`its host was started anew`)
   const { begun, stop, all } = twoAgents(rebooted(), rebooted())
   await expect.poll(() => begun).toEqual(['shop-0', 'shop-1', 'shop-0', 'shop-0'])
   stop.abort()
@@ -32,7 +33,7 @@ it('A far agent that cannot go on begins anew, and the others go on', async () =
 })
 
 it('All far agents begin anew where one of them does not end', async () => {
-  const { begun, all } = twoAgents(new UnendedLife('REGENT_TIMED_OUT', 'something goes on'))
+  const { begun, all } = twoAgents(new UnendedLife('REGENT_TIMED_OUT', say`something goes on`))
   await expect(all).rejects.toThrow('something goes on')
   expect(begun).toEqual(['shop-0', 'shop-1'])
 })

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import type { AgentConfig } from './instance/config.ts'
 import { farMedium } from './instance/medium.ts'
@@ -11,7 +12,7 @@ import { runAgent } from './run.ts'
 import { freePort } from '#test/support/free-port.ts'
 import { aServerState, anAgentConfig, quietVolume, ScriptedProcess, ScriptedServer } from './testing.ts'
 
-const rebooted = new RegentError('REGENT_REBOOTED', 'its host was started anew')
+const rebooted = new RegentError('REGENT_REBOOTED', say`its host was started anew`)
 
 describe('A far agent', () => {
   let folder = ''

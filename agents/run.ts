@@ -3,7 +3,8 @@ import type { Server } from 'node:http'
 import { join } from 'node:path'
 import { passwordFor } from '#common/mysql/account-password.ts'
 import { readTokenFile } from '#common/http/bearer-token.ts'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { followCertificateFolder } from '#common/tls/certificate-folder.ts'
 import { createHttpTransport } from '#common/http/http-transport.ts'
 import { createLogger, type Logger } from '#common/log/logger.ts'
@@ -168,18 +169,19 @@ async function expulsionOf(secret: string, world: World): Promise<ExpulsionPort>
 
 function requireTimings(timings: Timings): void {
   const contradiction = contradictionIn(timings)
-  if (contradiction) throw new RegentError('REGENT_BAD_FILE', `timings: ${contradiction}`)
+  if (contradiction) throw new RegentError('REGENT_BAD_FILE', say`timings: ${contradiction}`)
 }
 
 async function readAccountSecret(path: string): Promise<string> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw new RegentError(
       'REGENT_SECRET_LOST',
-      `the secret of all passwords, ${path}, cannot be read: ${describeError(error)}`,
+      say`the secret of all passwords, ${path}, cannot be read: ${described(error)}`,
       { cause: error },
     )
   })
-  if (text.trim() === '') throw new RegentError('REGENT_SECRET_LOST', `the secret of all passwords, ${path}, is empty`)
+  if (text.trim() === '')
+    throw new RegentError('REGENT_SECRET_LOST', say`the secret of all passwords, ${path}, is empty`)
   return text.trim()
 }
 
@@ -198,7 +200,7 @@ function listen(server: Server, config: AgentConfig, port: 'agentPort' | 'probeP
         error.code === 'EADDRINUSE'
           ? new RegentError(
               'REGENT_ADDRESS_IN_USE',
-              `${addressOf(config)}:${config[port]} (${port}) is taken: another agent runs there`,
+              say`${addressOf(config)}:${config[port]} (${port}) is taken: another agent runs there`,
               { cause: error },
             )
           : error,

@@ -9,7 +9,7 @@ import { requireParts } from '#backup/transfer/require-parts.ts'
 import { readArchive } from '#backup/transfer/stored-archive.ts'
 import { writeParts, type WrittenParts } from '#backup/transfer/write-parts.ts'
 import { described, describeError, RegentError } from '#common/errors/errors.ts'
-import { mebibytes, say, type Said } from '#common/sentence/sentence.ts'
+import { mebibytes, type Said, say } from '#common/sentence/sentence.ts'
 import { backupFolderOf } from '#failover/protocol/backup-store.ts'
 import type { Word } from '#failover/protocol/word.ts'
 import { Throttle } from '#object-store/throttle.ts'
@@ -58,7 +58,7 @@ export class BackUp {
     const present = jobs.backup
     if (present?.name === said.name) return
     if (present?.stage === 'copies' || present?.stage === 'sends')
-      throw new RegentError('REGENT_BUSY', `${config.instance} makes backup ${present.name} already`)
+      throw new RegentError('REGENT_BUSY', say`${config.instance} makes backup ${present.name} already`)
     const port = requireAccess(this.#port, config.instance)
     this.#tell(said, { stage: 'copies' })
     // From here on a cluster is named as the store has it.

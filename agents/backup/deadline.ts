@@ -1,5 +1,6 @@
 import type { Timers } from '#common/ports/ports.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 /**
  * Does `task`, and tells `failed` once: what went wrong, or that the deadline is over. Resolves when the task has
@@ -14,7 +15,7 @@ export async function withinDeadline(
 ): Promise<void> {
   const aborter = new AbortController()
   const timer = timers.after(deadlineMs, () => {
-    const error = new RegentError('REGENT_TIMED_OUT', `${whose} did not answer within ${deadlineMs / 1_000} s`)
+    const error = new RegentError('REGENT_TIMED_OUT', say`${whose} did not answer within ${deadlineMs / 1_000} s`)
     aborter.abort(error)
     failed(error)
   })

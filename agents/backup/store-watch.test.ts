@@ -7,6 +7,7 @@ import { KeyRing } from '#backup/keys/key-ring.ts'
 import { aManifest } from '#backup/objects/testing.ts'
 import { verificationText } from '#backup/objects/verification.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import type { BackupTask } from '#failover/protocol/backup-settings.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
@@ -207,7 +208,7 @@ it('A store that fails is a sentence, what was seen before grows old, and it is 
   await look()
   const list = store.list.bind(store)
   store.list = () => {
-    throw new RegentError('REGENT_BACKUP_STORE', 'memory does not answer')
+    throw new RegentError('REGENT_BACKUP_STORE', say`memory does not answer`)
   }
   await later(60_000)
   expect(shown()).toMatchObject({ whole: 1, newest, answers: false, lookedAgoMs: 60_000 })

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say, text } from '#common/sentence/sentence.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import { archivesOf, archiveVersion, writeArchive } from './archive.ts'
@@ -34,7 +35,7 @@ export async function archiveErrant(request: ErrantArchiveRequest, signal?: Abor
   if (!missing.isEmpty()) {
     throw new RegentError(
       'REGENT_REFUSED',
-      `${instance}: ${missing.toString()} cannot be archived: not in its binlogs (${missing.count()} of ${wanted.count()} transactions)`,
+      say`${instance}: ${text(missing.toString())} cannot be archived: not in its binlogs (${missing.count()} of ${wanted.count()} transactions)`,
     )
   }
   if (search.sources.length === 0) return earlier.folders

@@ -1,6 +1,7 @@
 import { open, type FileHandle } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import type { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { decodeFormatDescription, eventTypes, unreadable, type FormatDescription } from '#binlog/events.ts'
 import {
   asClosed,
@@ -165,30 +166,30 @@ class Scanner {
 
   async #checkMagic(): Promise<void> {
     const found = (await this.#read(0, magic.length)).toString('hex')
-    if (found === 'fd62696e') throw unreadable(`${this.#path} is encrypted`)
+    if (found === 'fd62696e') throw unreadable(say`${this.#path} is encrypted`)
     if (found !== magic.toString('hex'))
-      throw unreadable(`${this.#path} is not a binlog: it begins with "${found}" instead of "fe62696e"`)
+      throw unreadable(say`${this.#path} is not a binlog: it begins with "${found}" instead of "fe62696e"`)
   }
 
   async #formatDescription(): Promise<FormatDescription & { readonly event: BinlogEvent; readonly inUse: boolean }> {
     await this.#fill(magic.length)
     const header = this.#header(magic.length)
     if (header === undefined || header.type !== eventTypes.formatDescription || header.end > this.#windowEnd()) {
-      throw unreadable(`${this.#path} does not begin with a whole Format_description event`)
+      throw unreadable(say`${this.#path} does not begin with a whole Format_description event`)
     }
     const written = this.#slice(magic.length, header.end)
     const inUse = (written.readUInt16LE(flagsOffset) & inUseFlag) !== 0
     const bytes = asClosed(written)
     const format = decodeFormatDescription(bytes.subarray(headerBytes))
     if (format.checksums && !isIntact(bytes))
-      throw unreadable(`${this.#path}: the Format_description event fails its checksum`)
+      throw unreadable(say`${this.#path}: the Format_description event fails its checksum`)
     return { ...format, inUse, event: { ...header, body: bytes.subarray(headerBytes, -checksumBytes) } }
   }
 
   #checkSameFormat(event: BinlogEvent, checksums: boolean): void {
     const algorithm = event.body.at(checksums ? -1 : -1 - checksumBytes)
     if (algorithm !== (checksums ? 1 : 0))
-      throw unreadable(`${this.#path} changes its checksum algorithm at byte ${event.offset}`)
+      throw unreadable(say`${this.#path} changes its checksum algorithm at byte ${event.offset}`)
   }
 
   /** The event at `at` without waiting, or undefined where more must be read first. */
@@ -219,7 +220,7 @@ class Scanner {
   }
 
   #damagedAt(at: number): RegentError {
-    return unreadable(`${this.#path} is damaged at byte ${at} of ${this.#size}`)
+    return unreadable(say`${this.#path} is damaged at byte ${at} of ${this.#size}`)
   }
 
   async #largeEvent(header: Omit<BinlogEvent, 'body'>, checksums: boolean): Promise<BinlogEvent | undefined> {
@@ -236,7 +237,7 @@ class Scanner {
     const isWhole = header.type === eventTypes.previousGtids
     if (isWhole && end - offset > wholeLimit)
       throw unreadable(
-        `${this.#path}: its Previous_gtids event has ${end - offset} bytes; at most ${wholeLimit} are read`,
+        say`${this.#path}: its Previous_gtids event has ${end - offset} bytes; at most ${wholeLimit} are read`,
       )
     const body = await this.#read(
       offset + headerBytes,
@@ -286,7 +287,7 @@ class Scanner {
   async #fillSome(at: number): Promise<void> {
     await this.#fill(at)
     if (this.#window.length === 0)
-      throw unreadable(`${this.#path} became shorter than ${this.#size} bytes while it was read`)
+      throw unreadable(say`${this.#path} became shorter than ${this.#size} bytes while it was read`)
   }
 
   async #read(at: number, length: number): Promise<Buffer> {

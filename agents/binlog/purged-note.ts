@@ -1,7 +1,7 @@
 import { say } from '#common/sentence/sentence.ts'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describeError } from '#common/errors/errors.ts'
+import { described } from '#common/errors/errors.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import { unreadable } from '#binlog/events.ts'
@@ -23,7 +23,7 @@ export async function readPurgedNote(dataDir: string): Promise<GtidSet> {
     return GtidSet.parse(await readFile(path, 'utf8'))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return GtidSet.empty
-    throw unreadable(`${path} cannot be read: ${describeError(error)}`)
+    throw unreadable(say`${path} cannot be read: ${described(error)}`)
   }
 }
 

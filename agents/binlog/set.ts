@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { basename, isAbsolute, join } from 'node:path'
 import { codeOf } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import { decodePreviousGtids, eventTypes, unreadable } from '#binlog/events.ts'
@@ -60,7 +61,7 @@ export interface BinlogSet {
  */
 export async function readBinlogSet(dataDir: string, signal?: AbortSignal): Promise<BinlogSet> {
   const lastFile = await lastBinlogFile(dataDir)
-  if (lastFile === undefined) throw unreadable(`the binlog index in ${dataDir} lists no file`)
+  if (lastFile === undefined) throw unreadable(say`the binlog index in ${dataDir} lists no file`)
   const { previous, own } = await readFileSets(lastFile, { signal })
   const received = await readReceivedSet(dataDir, signal)
   const purged = await readPurgedNote(dataDir)
@@ -113,7 +114,7 @@ export async function readFileSets(path: string, options: ScanOptions = {}): Pro
     options,
   )
   fold.finish()
-  if (previous === undefined) throw unreadable(`${path} has no Previous_gtids event`)
+  if (previous === undefined) throw unreadable(say`${path} has no Previous_gtids event`)
   return { previous, own: collected.set(), anonymous, scan }
 }
 
@@ -158,6 +159,6 @@ export async function readBinlogHead(path: string): Promise<BinlogHead> {
       head = { previous: GtidSet.parse(decodePreviousGtids(event.body)), end: event.end }
     return stopScan
   })
-  if (head === undefined) throw unreadable(`${path} has no Previous_gtids event behind its Format_description event`)
+  if (head === undefined) throw unreadable(say`${path} has no Previous_gtids event behind its Format_description event`)
   return head
 }

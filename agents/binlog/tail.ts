@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { relayLogHead } from '#binlog/relay-log-head.ts'
 import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { tailChannel, type FoundTail } from '../ports/tail.ts'
@@ -41,7 +42,7 @@ export async function findTail(dataDir: string, wanted: GtidSet): Promise<FoundT
 export async function readTail(dataDir: string, name: string, offset: number, end: number): Promise<Buffer> {
   const logs = [...(await binlogFiles(dataDir)), ...(await relayLogFiles(dataDir))]
   const path = logs.find((one) => basename(one) === name)
-  if (path === undefined) throw new RegentError('REGENT_REFUSED', `${name} is no binlog and no relay log here`)
+  if (path === undefined) throw new RegentError('REGENT_REFUSED', say`${name} is no binlog and no relay log here`)
   await using file = await open(path, 'r')
   return readAt(file, offset, Buffer.alloc(end - offset))
 }

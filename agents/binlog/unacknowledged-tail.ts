@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import { archiveVersion, writeArchive } from './archive.ts'
@@ -212,7 +213,7 @@ export async function trimTail(plan: Extract<TrimPlan, { kind: 'trim' }>, place:
     if (size !== plan.size)
       throw new RegentError(
         'REGENT_REFUSED',
-        `${place.instance}: ${plan.file} has ${size} bytes instead of ${plan.size}: it changed after the cut was planned`,
+        say`${place.instance}: ${plan.file} has ${size} bytes instead of ${plan.size}: it changed after the cut was planned`,
       )
     const archive = await writeArchive(
       place.archiveDir,

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { World } from '#common/ports/ports.ts'
 import type { AgentConfig, FarConfig, FarLogin, FarSsh } from '../instance/config.ts'
@@ -96,7 +97,10 @@ async function placeBy(
 }
 
 function wasRebooted(host: string): RegentError {
-  return new RegentError('REGENT_REBOOTED', `${host} was started anew: the agent begins anew, and reads what is left`)
+  return new RegentError(
+    'REGENT_REBOOTED',
+    say`${host} was started anew: the agent begins anew, and reads what is left`,
+  )
 }
 
 /** Of the host's kernel. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import {
@@ -24,7 +25,7 @@ import { ShellHere } from './testing-shell.ts'
 
 type Write = readonly [bytes: Buffer, at?: number, length?: number, position?: number]
 
-const cut = () => new RegentError('REGENT_SSH_DOWN', 'cut')
+const cut = () => new RegentError('REGENT_SSH_DOWN', say`cut`)
 
 describe('The mirror of a far server', () => {
   let [home, host, here] = ['', '', '']
@@ -155,7 +156,7 @@ describe('The mirror of a far server', () => {
     shell.during = (script) => {
       if (script !== pieceScript) return
       asked += 1
-      shell.fails.push(new RegentError('REGENT_HOST_KEY', 'another key'))
+      shell.fails.push(new RegentError('REGENT_HOST_KEY', say`another key`))
     }
     await expect(mirror.bring([binlogs()], newestOnly)).rejects.toThrow('another key')
     expect(asked).toBe(1)

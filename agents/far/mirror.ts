@@ -2,6 +2,7 @@ import { binlogNumberIn } from '#common/mysql/binlog-number.ts'
 import { mkdir, open, readdir, rename, rm, stat, writeFile, type FileHandle } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { codeOf } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { sha256Of } from '#common/files/sha256.ts'
 import { writeFully } from '#common/files/write-fully.ts'
 import type { GtidSet } from '#topology/gtid/gtid-set.ts'
@@ -225,7 +226,7 @@ export class Mirror {
     })
     const said = stderr.trim().split(/\s/)[0]
     if (stdout.length === length && said === sha256Of(stdout)) return stdout
-    throw unreadable(`bytes ${offset} to ${offset + length} of ${remote} did not arrive whole`)
+    throw unreadable(say`bytes ${offset} to ${offset + length} of ${remote} did not arrive whole`)
   }
 }
 
@@ -237,7 +238,7 @@ function shownIn(line: string): readonly Shown[] {
 }
 
 function gone(path: string): never {
-  throw unreadable(`${path} is gone from the host, and its index names it`)
+  throw unreadable(say`${path} is gone from the host, and its index names it`)
 }
 
 /**

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { FarConfig } from '../instance/config.ts'
 
 type File = Pick<FarConfig, 'passwordFile'>
@@ -16,7 +17,7 @@ export async function passwordOf(file: File): Promise<() => Promise<string>> {
 
 async function passwordIn({ passwordFile }: File): Promise<string> {
   const text = await readFile(passwordFile, 'utf8').catch((error: unknown) => {
-    const why = `the password file ${passwordFile} of the server’s account cannot be read: ${describeError(error)}`
+    const why = say`the password file ${passwordFile} of the server’s account cannot be read: ${described(error)}`
     throw new RegentError('REGENT_SECRET_LOST', why, { remedy: 'Put the file back: the agent goes on by itself.' })
   })
   return text.split(/\r?\n/, 1)[0] ?? ''

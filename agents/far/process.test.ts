@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { readProcessStat } from '#common/process/process-stat.ts'
 import { noteInFile } from './note.ts'
@@ -162,7 +163,7 @@ describe('The mysqld of a far host', () => {
     await watched('true', '7 100 R', { timers: { ...realWorld.timers, sleep } })
     shell.heard?.line('none')
     slept.length = 0
-    shell.failure = new RegentError('REGENT_SSH_DOWN', 'no route')
+    shell.failure = new RegentError('REGENT_SSH_DOWN', say`no route`)
     const states: string[] = []
     process.onChange(() => states.push(`${process.state} ${slept.length}`))
     await expect(process.start()).rejects.toThrow('no route')
@@ -219,7 +220,7 @@ describe('The mysqld of a far host', () => {
       },
       clock: { ...realWorld.clock, monotonicMs: () => realWorld.clock.monotonicMs() + 60_000 },
     })
-    shell.failure = new RegentError('REGENT_HOST_KEY', 'shows another key')
+    shell.failure = new RegentError('REGENT_HOST_KEY', say`shows another key`)
     const [lack] = await later.lacks()
     expect([String(lack?.what), String(lack?.cure)]).toEqual([
       'SSH to its host',

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { aServerState, quietVolume, ScriptedServer } from '../testing.ts'
 import { OwnStart } from './own-start.ts'
@@ -23,7 +24,7 @@ describe('An agent that reaches its server by SQL, and its host by SSH no more',
         taking: () => Promise.resolve(),
       },
     )
-    shell.failure = new RegentError('REGENT_SSH_DOWN', 'no route')
+    shell.failure = new RegentError('REGENT_SSH_DOWN', say`no route`)
     const sight = sightOf({
       ...{ host: '10.0.0.1', clock: realWorld.clock, shell, bootId: 'boot', process, see: () => undefined },
       server: new ScriptedServer(aServerState()),

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { World } from '#common/ports/ports.ts'
 import { farMedium } from '../instance/medium.ts'
 import type { ServerPort } from '../ports/server.ts'
@@ -67,5 +68,5 @@ export function sightOf({
 }
 
 function nothingHeard(host: string): RegentError {
-  return new RegentError('REGENT_SSH_DOWN', `${host} has not said for a moment what becomes of its mysqld`)
+  return new RegentError('REGENT_SSH_DOWN', say`${host} has not said for a moment what becomes of its mysqld`)
 }

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { createLogger } from '#common/log/logger.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { createServer } from '#common/http/node-http.ts'
@@ -24,6 +25,6 @@ it('An agent that sees nothing ends what it streams, so that nobody takes its la
     () => 'more',
     () => 'ended',
   )
-  why = new RegentError('REGENT_SSH_DOWN', 'the connection was lost')
+  why = new RegentError('REGENT_SSH_DOWN', say`the connection was lost`)
   expect(await next).toBe('ended')
 })

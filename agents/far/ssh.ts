@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { NodeSSH } from 'node-ssh'
 import type { World } from '#common/ports/ports.ts'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 import type { FarSsh } from '../instance/config.ts'
 import { algorithmsFor, fingerprintOf, knownKeys, typeOf } from './known-hosts.ts'
 import type { Ran } from './worker.ts'
@@ -78,14 +79,14 @@ export class SshShell implements FarShell {
     const workers = await this.#connected()
     const over = Promise.withResolvers<never>()
     over.promise.catch(() => undefined)
-    const late = (): void => over.reject(new RegentError('REGENT_SSH_DOWN', `no answer within ${deadlineMs} ms`))
+    const late = (): void => over.reject(new RegentError('REGENT_SSH_DOWN', say`no answer within ${deadlineMs} ms`))
     const timer = this.#ports.timers.after(deadlineMs, late)
-    const lost = (): void => over.reject(new RegentError('REGENT_SSH_DOWN', 'the connection was lost'))
+    const lost = (): void => over.reject(new RegentError('REGENT_SSH_DOWN', say`the connection was lost`))
     this.#waiting.add(lost)
     try {
       return await workers.with((worker) => worker.run(script, args, input), over.promise)
     } catch (error) {
-      throw this.#down(describeError(error))
+      throw this.#down(described(error))
     } finally {
       timer.cancel()
       this.#waiting.delete(lost)
@@ -123,7 +124,7 @@ export class SshShell implements FarShell {
   async #connected(): Promise<Workers> {
     if (this.#workers !== null) return this.#workers
     const { clock } = this.#ports
-    if (this.#isClosed) throw this.#down('closed')
+    if (this.#isClosed) throw this.#down(say`closed`)
     if (this.#failed !== null && clock.monotonicMs() - this.#failed.atMs < restMs) throw this.#failed.error
     this.#connecting ??= this.#connect().finally(() => (this.#connecting = null))
     return this.#connecting
@@ -135,7 +136,7 @@ export class SshShell implements FarShell {
       const ssh = await this.#logIn()
       if (this.#isClosed) {
         ssh.dispose()
-        throw this.#down('closed')
+        throw this.#down(say`closed`)
       }
       const workers = new Workers(ssh, {
         heard: () => (this.#heardAtMs = clock.monotonicMs()),
@@ -151,7 +152,7 @@ export class SshShell implements FarShell {
       workers.makeReady().catch(() => undefined)
       return workers
     } catch (error) {
-      const known = error instanceof RegentError ? error : this.#down(describeError(error))
+      const known = error instanceof RegentError ? error : this.#down(described(error))
       this.#failed = { error: known, atMs: clock.monotonicMs() }
       throw known
     }
@@ -205,7 +206,7 @@ export class SshShell implements FarShell {
     const where = `${this.#host}:${port}`
     return new RegentError(
       'REGENT_HOST_KEY',
-      `${where} shows the ${typeOf(key)} key ${fingerprintOf(key)}, ${isAnother ? 'another one than' : 'and none is known for it in'} ${knownHostsFile}; nothing was sent there`,
+      say`${where} shows the ${typeOf(key)} key ${fingerprintOf(key)}, ${isAnother ? say`another one than` : say`and none is known for it in`} ${knownHostsFile}; nothing was sent there`,
     )
   }
 
@@ -215,14 +216,14 @@ export class SshShell implements FarShell {
       this.#workers = null
       const nowMs = this.#ports.clock.monotonicMs()
       const atMs = nowMs - this.#connectedAtMs < shortMs ? nowMs : -Infinity
-      this.#failed = { error: this.#down('the connection was lost'), atMs }
+      this.#failed = { error: this.#down(say`the connection was lost`), atMs }
       for (const end of [...this.#waiting]) end()
     }
     ssh.dispose()
   }
 
-  #down(why: string): RegentError {
-    return new RegentError('REGENT_SSH_DOWN', `${this.#config.user}@${this.#host}:${this.#config.port}: ${why}`)
+  #down(why: Sayable): RegentError {
+    return new RegentError('REGENT_SSH_DOWN', say`${this.#config.user}@${this.#host}:${this.#config.port}: ${why}`)
   }
 }
 

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import type { FarShell, Heard, Running, RunOptions } from './ssh.ts'
 import type { Ran } from './worker.ts'
 
@@ -30,7 +31,7 @@ export class ShellHere implements FarShell {
     child.stdin.end(input)
     const code = await new Promise((resolve) => child.once('close', resolve))
     const said = Buffer.concat(stderr).toString('utf8')
-    if (code !== 0) throw new RegentError('REGENT_SSH_DOWN', `here: it answered ${String(code)}: ${said}`)
+    if (code !== 0) throw new RegentError('REGENT_SSH_DOWN', say`here: it answered ${String(code)}: ${reported(said)}`)
     return { stdout: Buffer.concat(stdout), stderr: said }
   }
 
@@ -42,6 +43,6 @@ export class ShellHere implements FarShell {
   }
 
   close(): void {
-    this.failure = new RegentError('REGENT_SSH_DOWN', 'closed')
+    this.failure = new RegentError('REGENT_SSH_DOWN', say`closed`)
   }
 }

@@ -1,4 +1,5 @@
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { Timers } from '#common/ports/ports.ts'
 
@@ -17,14 +18,14 @@ const againMs = 1_000
  */
 export async function untilReached<T>(reach: () => Promise<T>, { timers, log, refuse }: Given): Promise<T> {
   let endRefusing: (() => Promise<void>) | undefined
-  let last = new RegentError('REGENT_SSH_DOWN', '')
+  let last = new RegentError('REGENT_SSH_DOWN', say``)
   for (;;) {
     try {
       const answer = await reach()
       await endRefusing?.()
       return answer
     } catch (error) {
-      const why = error instanceof RegentError ? error : new RegentError('REGENT_SSH_DOWN', describeError(error))
+      const why = error instanceof RegentError ? error : new RegentError('REGENT_SSH_DOWN', say`${described(error)}`)
       if (why.message !== last.message) log.error(`the agent waits until it can begin: ${why.message}`)
       last = why
       endRefusing ??= await refuse(() => last)

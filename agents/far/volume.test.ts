@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { binlogFile } from '#test/support/synthetic-binlog.ts'
 import { quietVolume } from '../testing.ts'
@@ -53,7 +54,7 @@ it('A tail is written in parts, each where it belongs, also where an attempt was
   const written = await readFile(first)
   const shell = new ShellHere()
   shell.during = () => {
-    if (shell.ran.length === 2) shell.fails.push(new RegentError('REGENT_SSH_DOWN', 'cut'))
+    if (shell.ran.length === 2) shell.fails.push(new RegentError('REGENT_SSH_DOWN', say`cut`))
   }
   expect(await volumeBy(shell).writeTail(tail())).toBe(first)
   expect(await readFile(first)).toEqual(written)
@@ -64,7 +65,7 @@ it('A tail is written in parts, each where it belongs, also where an attempt was
 
 it('What an agent holds of a dead server is not known while its relay logs cannot be read', async () => {
   const shell = new ShellHere()
-  shell.failure = new RegentError('REGENT_SSH_DOWN', 'the connection was lost')
+  shell.failure = new RegentError('REGENT_SSH_DOWN', say`the connection was lost`)
   await expect(volumeBy(shell).readBinlogSet()).rejects.toThrow('the connection was lost')
 })
 

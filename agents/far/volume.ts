@@ -148,7 +148,7 @@ function writeFar(
   return again(world, async () => {
     const { stdout } = await shell.run(writeScript, [path, String(offset)], { input: bytes, deadlineMs: writeMs })
     if (stdout.toString('utf8').split(/\s/)[0] !== sha256Of(bytes))
-      throw unreadable(`bytes ${offset} to ${offset + bytes.length} of ${path} did not arrive whole on the host`)
+      throw unreadable(say`bytes ${offset} to ${offset + bytes.length} of ${path} did not arrive whole on the host`)
   })
 }
 

@@ -1,5 +1,6 @@
 import type { NodeSSH } from 'node-ssh'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import type { Timers } from '#common/ports/ports.ts'
 
 export interface Ran {
@@ -68,7 +69,7 @@ export class Worker {
     this.gone = new Promise((resolve) => channel.on('close', () => resolve()))
     void this.gone.then(() => {
       this.#isGone = true
-      this.#job?.ended.reject(new RegentError('REGENT_SSH_DOWN', 'the shell there ended'))
+      this.#job?.ended.reject(new RegentError('REGENT_SSH_DOWN', say`the shell there ended`))
     })
   }
 
@@ -90,7 +91,7 @@ export class Worker {
     }
     const late = Promise.withResolvers<never>()
     const timer = given.timers.after(loginMs, () =>
-      late.reject(new RegentError('REGENT_SSH_DOWN', `the login there did not end within ${loginMs} ms`)),
+      late.reject(new RegentError('REGENT_SSH_DOWN', say`the login there did not end within ${loginMs} ms`)),
     )
     const opening = login()
     try {
@@ -160,7 +161,8 @@ export class Worker {
     if (end === undefined || said === -1) return
     this.#job = null
     const complaint = stderr.slice(0, said)
-    if (code !== '0') ended.reject(new RegentError('REGENT_SSH_DOWN', `it answered ${code}: ${complaint.trim()}`))
+    if (code !== '0')
+      ended.reject(new RegentError('REGENT_SSH_DOWN', say`it answered ${code}: ${reported(complaint.trim())}`))
     else ended.resolve({ stdout: Buffer.concat(stdout).subarray(0, -end.length), stderr: complaint })
   }
 }
@@ -171,7 +173,7 @@ function quoted(word: string): string {
 
 function channelOf({ connection }: NodeSSH): Promise<Channel> {
   return new Promise((resolve, reject) => {
-    if (connection === null) return reject(new RegentError('REGENT_SSH_DOWN', 'the connection was lost'))
+    if (connection === null) return reject(new RegentError('REGENT_SSH_DOWN', say`the connection was lost`))
     connection.exec('exec sh -s', (error, made) => (error ? reject(error) : resolve(made)))
   })
 }

@@ -67,7 +67,10 @@ describe('A member that is short of space', () => {
 
 describe('A primary without a majority', () => {
   const unreachable = { ...allOnline, 'shop-1': 'UNREACHABLE', 'shop-2': 'UNREACHABLE' } as const
-  const tooLate = new RegentError('REGENT_SERVER_TIMEOUT', '1 sessions were killed and are still there after 2000 ms')
+  const tooLate = new RegentError(
+    'REGENT_SERVER_TIMEOUT',
+    say`1 sessions were killed and are still there after 2000 ms`,
+  )
 
   /** A write waits for the group: its session stays, and holds read-only up. */
   async function converges(error: RegentError): Promise<string> {
@@ -90,7 +93,7 @@ describe('A primary without a majority', () => {
   })
 
   it('is not said to be closed where its server fails otherwise', async () => {
-    const other = new RegentError('REGENT_SERVER_DOWN', 'mysqld ended')
+    const other = new RegentError('REGENT_SERVER_DOWN', say`mysqld ended`)
     await expect(converges(other)).rejects.toThrow('mysqld ended')
   })
 })

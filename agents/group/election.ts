@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { type Said, say } from '#common/sentence/sentence.ts'
 import type { DemoteOrder } from '#failover/protocol/order.ts'
 import { hasMajority, ownMember } from '#topology/group/majority.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
@@ -45,13 +46,14 @@ async function seenFitToElect({ observer }: Pick<Parts, 'observer'>, candidate: 
   observer.outdate()
   const state = await observer.refresh()
   const why = whyNotElect(state, candidate)
-  if (why !== null) throw new RegentError('REGENT_ORDER_NOT_ALLOWED', `switchover refused: ${why}`)
+  if (why !== '') throw new RegentError('REGENT_ORDER_NOT_ALLOWED', say`switchover refused: ${why}`)
   return state
 }
 
-function whyNotElect({ group, uuid }: ServerState, candidate: string): string | null {
-  if (group === undefined || ownMember(group, uuid)?.role !== 'PRIMARY') return 'the group has another primary by now'
-  if (!hasMajority(group)) return 'this member hears no majority of its group'
+function whyNotElect({ group, uuid }: ServerState, candidate: string): Said {
+  if (group === undefined || ownMember(group, uuid)?.role !== 'PRIMARY')
+    return say`the group has another primary by now`
+  if (!hasMajority(group)) return say`this member hears no majority of its group`
   const state = ownMember(group, candidate)?.state
-  return state === 'ONLINE' ? null : `the candidate is ${state?.toLowerCase() ?? 'no member'} in the group`
+  return state === 'ONLINE' ? '' : say`the candidate is ${state?.toLowerCase() ?? say`no member`} in the group`
 }

@@ -2,7 +2,7 @@ import { groupAddress } from '#failover/protocol/group-address.ts'
 import type { ExpelOrder } from '#failover/protocol/order.ts'
 import { silentMemberMs } from '#failover/protocol/timings.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { lasting, duration } from '#common/text/words.ts'
+import { duration, lasting, type Said, say } from '#common/sentence/sentence.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { ExpulsionPort } from '../ports/expulsion.ts'
@@ -16,8 +16,8 @@ export function beginToExpel(parts: Parts, { silent }: ExpelOrder): void {
   const { expulsion, notices, jobs } = parts
   const address = groupAddress(silent)
   const why = whyHeard(parts, expulsion, address)
-  if (why !== null || expulsion === undefined)
-    throw new RegentError('REGENT_ORDER_NOT_ALLOWED', `${silent.instance} is not removed from the group: ${why}`)
+  if (why !== '' || expulsion === undefined)
+    throw new RegentError('REGENT_ORDER_NOT_ALLOWED', say`${silent.instance} is not removed from the group: ${why}`)
   // Asked for once more it could take who has come back to that address meanwhile.
   if (jobs.expellingSilent.has(address)) return
   learn(parts, { fact: 'removalBegan', address })
@@ -27,11 +27,11 @@ export function beginToExpel(parts: Parts, { silent }: ExpelOrder): void {
   })
 }
 
-function whyHeard({ timings }: Parts, expulsion: ExpulsionPort | undefined, address: string): string | null {
+function whyHeard({ timings }: Parts, expulsion: ExpulsionPort | undefined, address: string): Said {
   const silentMs = expulsion?.silence.get(address)
-  if (silentMs === undefined) return `this agent knows of no member at ${address}`
+  if (silentMs === undefined) return say`this agent knows of no member at ${address}`
   const enoughMs = silentMemberMs(timings)
   return silentMs < enoughMs
-    ? `its server is silent ${lasting(silentMs)}, and ${duration(enoughMs)} say something`
-    : null
+    ? say`its server is silent ${lasting(silentMs)}, and ${duration(enoughMs)} say something`
+    : ''
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { gtids, type ServerOverrides } from '#topology/testing.ts'
 import { inGroup, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
 import { runPass } from '../converge/runner.ts'
@@ -69,7 +70,7 @@ describe('Under a promise, the agent of a group’s member', () => {
     'that did not answer its start kills it too: the start goes on in the server (%s)',
     async (code) => {
       const { parts, server } = await promised(outsideGroup(), { promise: 3 })
-      const start = () => Promise.reject(new RegentError(code, 'START GROUP_REPLICATION was not answered'))
+      const start = () => Promise.reject(new RegentError(code, say`START GROUP_REPLICATION was not answered`))
       Object.assign(server, { group: { start } })
       const settings = { name: 'g', seeds: [], consistency: 'EVENTUAL' }
       await perform(parts, { steps: [{ do: 'joinGroup', settings, formsIn: null }] })
@@ -81,7 +82,7 @@ describe('Under a promise, the agent of a group’s member', () => {
 
   it('that refused its start is outside', async () => {
     const { parts, server } = await promised(outsideGroup(), { promise: 3 })
-    const start = () => Promise.reject(new RegentError('REGENT_SERVER_ERROR', 'the member is not allowed'))
+    const start = () => Promise.reject(new RegentError('REGENT_SERVER_ERROR', say`the member is not allowed`))
     Object.assign(server, { group: { start } })
     const settings = { name: 'g', seeds: [], consistency: 'EVENTUAL' }
     await perform(parts, { steps: [{ do: 'joinGroup', settings, formsIn: null }] })

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Timers } from '#common/ports/ports.ts'
 
 /** Longer than any attempt goes on that nothing cuts short. */
@@ -20,7 +21,7 @@ export class OneLife {
 
   /** Rejects once this life is over: then nothing is begun. */
   async do<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#isOver) throw new RegentError('REGENT_INTERNAL', 'this agent has ended')
+    if (this.#isOver) throw new RegentError('REGENT_INTERNAL', say`this agent has ended`)
     const running = work()
     this.#underWay.add(running)
     try {
@@ -46,7 +47,7 @@ export class OneLife {
     this.#isOver = true
     const late = Promise.withResolvers<never>()
     const timer = timers.after(mostMs, () =>
-      late.reject(new UnendedLife('REGENT_TIMED_OUT', `something of this agent goes on after ${mostMs / 1_000} s`)),
+      late.reject(new UnendedLife('REGENT_TIMED_OUT', say`something of this agent goes on after ${mostMs / 1_000} s`)),
     )
     try {
       await Promise.race([Promise.allSettled([...this.#underWay]), late.promise])

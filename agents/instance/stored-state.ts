@@ -1,5 +1,6 @@
 import { createHash, hash } from 'node:crypto'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Disk } from '#common/ports/ports.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { StoredSummary } from '#topology/snapshot/observation.ts'
@@ -114,12 +115,12 @@ export class StoredStateFile {
     if (newest === undefined)
       throw new RegentError(
         'REGENT_STORED_STATE_CORRUPT',
-        `${path}: both copies fail their checksum, so what this instance promised is unknown`,
+        say`${path}: both copies fail their checksum, so what this instance promised is unknown`,
       )
     if (newest.state.version > storedStateVersion) {
       throw new RegentError(
         'REGENT_NEWER_VERSION',
-        `${path} has version ${newest.state.version}, this agent understands up to ${storedStateVersion}`,
+        say`${path} has version ${newest.state.version}, this agent understands up to ${storedStateVersion}`,
       )
     }
     return new StoredStateFile(disk, path, newest.state, newest.sequence)
@@ -146,7 +147,7 @@ export class StoredStateFile {
     if (next.promise < this.#current.promise || next.revision < this.#current.revision) {
       throw new RegentError(
         'REGENT_STALE_ORDER',
-        `promise ${next.promise}, revision ${next.revision} are older than the stored ${this.#current.promise}, ${this.#current.revision}`,
+        say`promise ${next.promise}, revision ${next.revision} are older than the stored ${this.#current.promise}, ${this.#current.revision}`,
       )
     }
     const sequence = this.#sequence + 1n
@@ -154,7 +155,7 @@ export class StoredStateFile {
     try {
       await this.#disk.writeAt(this.#path, Number(sequence % 2n) * slotBytes, slot)
     } catch (error) {
-      throw new RegentError('REGENT_INTERNAL', `cannot write ${this.#path}: ${describeError(error)}`, { cause: error })
+      throw new RegentError('REGENT_INTERNAL', say`cannot write ${this.#path}: ${described(error)}`, { cause: error })
     }
     this.#sequence = sequence
     this.#current = next
@@ -295,7 +296,7 @@ function encodeSlot(state: StoredState, sequence: bigint): Uint8Array {
   if (payload.length > slotBytes - headerBytes)
     throw new RegentError(
       'REGENT_INTERNAL',
-      `the stored state needs ${payload.length} bytes, at most ${slotBytes - headerBytes} fit`,
+      say`the stored state needs ${payload.length} bytes, at most ${slotBytes - headerBytes} fit`,
     )
   const slot = Buffer.alloc(headerBytes + payload.length)
   slot.write(magic, 0, 'latin1')

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { closeSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 
 /** flock(1) does not wait for anybody: it answers at once, also on a busy machine. */
 const deadlineMs = 10_000
@@ -48,13 +49,11 @@ async function flock(fd: number, lockFile: string): Promise<void> {
   if (code === taken)
     throw new RegentError(
       'REGENT_ALREADY_RUNNING',
-      `${lockFile} is locked by ${holderIn(lockFile)}: a volume has one agent at a time. Nothing was ` +
-        'written. End the other agent, or give this one a volume of its own',
+      say`${lockFile} is locked by ${holderIn(lockFile)}: a volume has one agent at a time. Nothing was written. End the other agent, or give this one a volume of its own`,
     )
   throw new RegentError(
     'REGENT_SETUP_FAILED',
-    `cannot lock ${lockFile} with flock(1) of util-linux, and without that lock two agents could ` +
-      `write to one volume: ${said.join('').trim() || (signal ?? code)}`,
+    say`cannot lock ${lockFile} with flock(1) of util-linux, and without that lock two agents could write to one volume: ${reported(said.join('').trim() || String(signal ?? code))}`,
   )
 }
 

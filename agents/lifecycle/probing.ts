@@ -38,8 +38,7 @@ export function tellerOf(
   if (account !== undefined && isNeeded)
     throw new RegentError(
       'REGENT_BAD_ENVIRONMENT',
-      'KB_AGENT_NAMESPACE, KB_AGENT_POD_NAME, KB_AGENT_POD_UID and KB_AGENT_NODE_NAME are not set; ' +
-        'probes report Events about the pod, which the downward API names',
+      say`KB_AGENT_NAMESPACE, KB_AGENT_POD_NAME, KB_AGENT_POD_UID and KB_AGENT_NODE_NAME are not set; probes report Events about the pod, which the downward API names`,
     )
   if (isNeeded) log.warn('there is no Kubernetes API server here: what probes find is told in this log only')
   return {

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { readTokenFile } from '#common/http/bearer-token.ts'
 import { createLogger } from '#common/log/logger.ts'
 import { realWorld } from '#common/ports/real-world.ts'
@@ -33,7 +34,7 @@ export async function runLifecycleWorker(
   if (!pod)
     throw new RegentError(
       'REGENT_BAD_ENVIRONMENT',
-      'KB_AGENT_POD_NAME is not set, so that no task can be told to be this pod’s; it takes the downward API’s metadata.name',
+      say`KB_AGENT_POD_NAME is not set, so that no task can be told to be this pod’s; it takes the downward API’s metadata.name`,
     )
   const actions = readActions(environment)
   if (dataDir !== undefined && actions.has('dataLoad'))

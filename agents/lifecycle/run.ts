@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { readTokenFile } from '#common/http/bearer-token.ts'
 import { createLogger, type Logger } from '#common/log/logger.ts'
 import { realWorld } from '#common/ports/real-world.ts'
@@ -53,7 +54,7 @@ export async function startLifecycle(
   if (port === streamingPort && port !== 0)
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      `${names.port} and ${names.streamingPort} are both ${port}; each needs its own`,
+      say`${names.port} and ${names.streamingPort} are both ${port}; each needs its own`,
     )
   const registry = registryOf(builtIn)
   const configuration = readConfiguration(environment, registry)

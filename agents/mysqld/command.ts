@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { randomBytes } from 'node:crypto'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { frugalEnvironment } from '#common/process/frugal-environment.ts'
 import { usableVersion } from '#common/mysql/mysql-version.ts'
 import { agentAccountsAnew, initialStatements, restoredStatements } from '../instance/accounts.ts'
@@ -34,7 +35,7 @@ const notInherited = [
  */
 export async function checkProgram({ mysqld }: AgentConfig, launcher: Launcher): Promise<string> {
   const { output } = await launcher.answerOf([...mysqld, '--no-defaults', '--version'])
-  return usableVersion(output, `${mysqld.join(' ')} of the mysql container`)
+  return usableVersion(output, say`${mysqld.join(' ')} of the mysql container`)
 }
 
 /**
@@ -97,7 +98,7 @@ export async function runInitialise(
     if (ending.status !== 0)
       throw new RegentError(
         'REGENT_SERVER_ERROR',
-        `mysqld --initialize in ${folder} ${String(sentenceOf(ending))}: ${await lastErrorsIn(log)}`,
+        say`mysqld --initialize in ${folder} ${sentenceOf(ending)}: ${await lastErrorsIn(log)}`,
       )
     // Before the folder takes its place: `--initialize` made a `server_uuid` already.
     await writeFolderNumber(folder)

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { constants, existsSync } from 'node:fs'
 import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Clock, Timer, Timers } from '#common/ports/ports.ts'
 import { endingFrom, type Ending, type RunningProgram } from './running-program.ts'
 
@@ -39,7 +40,7 @@ export class Launcher {
     if (wrong !== undefined)
       throw new RegentError(
         'REGENT_INTERNAL',
-        `an argument of ${command[0]} has two lines, which the launcher cannot be told`,
+        say`an argument of ${command[0]} has two lines, which the launcher cannot be told`,
       )
     const id = randomBytes(8).toString('hex')
     await this.#put(`${id}.command`, command.map((argument) => `${argument}\n`).join(''))
@@ -91,7 +92,7 @@ export class Launcher {
     } catch (error) {
       throw new RegentError(
         'REGENT_LAUNCHER_SILENT',
-        `no launcher listens in ${this.#folder}: ${describeError(error)}`,
+        say`no launcher listens in ${this.#folder}: ${described(error)}`,
         { cause: error },
       )
     }
@@ -104,7 +105,7 @@ export class Launcher {
       if (this.#ports.clock.monotonicMs() > untilMs)
         throw new RegentError(
           'REGENT_LAUNCHER_SILENT',
-          `the launcher in ${this.#folder} started nothing within ${startMs / 1_000} s`,
+          say`the launcher in ${this.#folder} started nothing within ${startMs / 1_000} s`,
         )
       await this.#ports.timers.sleep(5)
     }

@@ -134,7 +134,7 @@ class MysqldProcess extends ShownProcess implements ProcessPort {
     const { volume, dataDir } = this.#layout
     await this.#requireSettings(await this.#checkProgram())
     if (!(await this.isEmpty()))
-      throw new RegentError('REGENT_REFUSED', `${dataDir} is not empty: existing data is never initialised again`)
+      throw new RegentError('REGENT_REFUSED', say`${dataDir} is not empty: existing data is never initialised again`)
     await mkdir(volume, { recursive: true })
     for (const name of await entriesOf(volume)) {
       if (name.startsWith('data.new')) await rm(`${volume}/${name}`, { recursive: true, force: true })
@@ -357,7 +357,7 @@ class MysqldProcess extends ShownProcess implements ProcessPort {
       if (this.#ports.clock.monotonicMs() > until)
         throw new RegentError(
           'REGENT_TIMED_OUT',
-          `mysqld ${pid} was killed and is not gone after ${goneMs / 1_000} s: the kernel holds it, perhaps for a disk that does not answer`,
+          say`mysqld ${pid} was killed and is not gone after ${goneMs / 1_000} s: the kernel holds it, perhaps for a disk that does not answer`,
         )
       await this.#ports.timers.sleep(2)
       this.#watch?.look()

@@ -1,7 +1,7 @@
 import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
 
 /** A program that was started, and how it ends. */
 export interface RunningProgram {
@@ -51,5 +51,5 @@ export async function spawnProgram(
   const ended = new Promise<Ending>((resolve) => child.once('exit', (status, signal) => resolve({ status, signal })))
   if (child.pid !== undefined) return { pid: child.pid, ended }
   const error = await new Promise((resolve) => child.once('error', resolve))
-  throw new RegentError('REGENT_MYSQL_MISSING', `cannot start ${program}: ${describeError(error)}`, { cause: error })
+  throw new RegentError('REGENT_MYSQL_MISSING', say`cannot start ${program}: ${described(error)}`, { cause: error })
 }

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import type { AgentConfig } from '../instance/config.ts'
 import { contradictsData, readGoodSettings } from './good-settings.ts'
 import type { Launcher } from './launcher.ts'
@@ -114,7 +115,7 @@ export class SettingsCheck {
     if (this.#refused !== '')
       throw new RegentError(
         'REGENT_SETTINGS_REFUSED',
-        `mysqld is not started, since it refuses its settings: ${this.#refused}`,
+        say`mysqld is not started, since it refuses its settings: ${reported(this.#refused)}`,
       )
   }
 

@@ -110,7 +110,10 @@ export class Observer implements ObserverPort {
   async freeBytesNow(): Promise<number> {
     const { freeBytes } = await this.#lookAtDisk()
     if (freeBytes !== null) return freeBytes
-    throw new RegentError('REGENT_FAR_CANNOT', 'nobody can tell how much space is free on a host that only SQL reaches')
+    throw new RegentError(
+      'REGENT_FAR_CANNOT',
+      say`nobody can tell how much space is free on a host that only SQL reaches`,
+    )
   }
 
   get silentMs(): number {
@@ -169,7 +172,7 @@ export class Observer implements ObserverPort {
     const beganMs = clock.monotonicMs()
     try {
       const state = await server.readState()
-      if (process.pid !== pid) throw new RegentError('REGENT_SERVER_DOWN', 'mysqld was replaced while it was read')
+      if (process.pid !== pid) throw new RegentError('REGENT_SERVER_DOWN', say`mysqld was replaced while it was read`)
       const isNews = this.#learn(state, { generation, look, beganMs })
       this.#answeredAtMs = clock.monotonicMs()
       const same = !isNews && !this.#unanswered

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { orderVersion } from '#failover/protocol/message.ts'
 import type { PasswordsOrder } from '#failover/protocol/order.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Timer } from '#common/ports/ports.ts'
 import { memberOf } from '#topology/testing.ts'
 import { beginPasswords } from './change-passwords.ts'
@@ -69,7 +70,7 @@ describe('other passwords', () => {
   it('that MySQL refuses are told, and may be ordered again', async () => {
     const { server, parts } = await aPrimary()
     server.setPasswords = () =>
-      Promise.reject(new RegentError('REGENT_SERVER_ERROR', 'ALTER USER …: Lock wait timeout exceeded'))
+      Promise.reject(new RegentError('REGENT_SERVER_ERROR', say`ALTER USER …: Lock wait timeout exceeded`))
     beginPasswords(parts, order)
     await settled()
     expect(parts.notices.list.map(({ sentence }) => sentence)).toEqual([saying('Lock wait timeout exceeded')])

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { Addressed } from '#failover/protocol/message.ts'
 import type { RenounceOrder, ReseedOrder } from '#failover/protocol/order.ts'
@@ -34,17 +35,17 @@ export function requireCurrent(name: string, order: Addressed & { readonly run?:
   if (order.epoch < stored.promise)
     throw new RegentError(
       'REGENT_STALE_ORDER',
-      `${name} of epoch ${order.epoch}: ${member} promised epoch ${stored.promise}`,
+      say`${name} of epoch ${order.epoch}: ${member} promised epoch ${stored.promise}`,
     )
   if (order.revision < stored.revision)
     throw new RegentError(
       'REGENT_STALE_ORDER',
-      `${name} of revision ${order.revision}: ${member} acted on revision ${stored.revision}`,
+      say`${name} of revision ${order.revision}: ${member} acted on revision ${stored.revision}`,
     )
   if (order.run !== undefined && order.run !== state.run) {
     throw new RegentError(
       'REGENT_STALE_ORDER',
-      `${name} was made for start ${order.run} of the agent of ${state.instance}; this is ${state.run}`,
+      say`${name} was made for start ${order.run} of the agent of ${state.instance}; this is ${state.run}`,
     )
   }
 }
@@ -55,7 +56,7 @@ export function requireAllowed(name: string, { epoch }: Addressed, checks: reado
   if (failed)
     throw new RegentError(
       'REGENT_ORDER_NOT_ALLOWED',
-      `${name} of epoch ${epoch} refused by ${memberId(state.instance, state.stored.volume)}: ${failed[1]}`,
+      say`${name} of epoch ${epoch} refused by ${memberId(state.instance, state.stored.volume)}: ${failed[1]}`,
     )
 }
 
@@ -71,7 +72,7 @@ export function requireAddressee(
   if (order.cluster === cluster && order.member === member) return
   throw new RegentError(
     'REGENT_WRONG_MEMBER',
-    `${name} is for ${order.member} of cluster ${order.cluster}; this is ${member} of cluster ${cluster}`,
+    say`${name} is for ${order.member} of cluster ${order.cluster}; this is ${member} of cluster ${cluster}`,
   )
 }
 

@@ -1,5 +1,6 @@
 import { learn } from '../instance/learn.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { FetchOrder } from '#failover/protocol/order.ts'
 import { replicationUser } from '../ports/server.ts'
 import { salvage } from '../salvage/salvaging.ts'
@@ -31,6 +32,6 @@ export async function fetchMissing(parts: Parts, order: FetchOrder): Promise<voi
   if (!arrived)
     throw new RegentError(
       'REGENT_TIMED_OUT',
-      `fetching from ${order.from.instance} did not end within ${order.deadlineMs} ms`,
+      say`fetching from ${order.from.instance} did not end within ${order.deadlineMs} ms`,
     )
 }

@@ -2,6 +2,7 @@ import { backupTaskText } from '#failover/protocol/backup-settings.ts'
 import type { Addressed } from '#failover/protocol/message.ts'
 import type { Answers, LeaderWord, LeaseVote, LeaseVoteRequest, Word, WordName } from '#failover/protocol/word.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 import { memberId } from '#topology/snapshot/member.ts'
 import type { BackUp } from '../backup/back-up.ts'
 import type { HoleCloser } from '../backup/archive/hole-closer.ts'
@@ -52,7 +53,7 @@ export const hearing: { readonly [N in WordName]: (ears: Ears, said: Word<N>) =>
     if (cluster !== config.cluster || instance !== config.instance)
       throw new RegentError(
         'REGENT_WRONG_MEMBER',
-        `meant for ${instance} of cluster ${cluster}; this is ${config.instance} of cluster ${config.cluster}`,
+        say`meant for ${instance} of cluster ${cluster}; this is ${config.instance} of cluster ${config.cluster}`,
       )
     return hearLeaving(parts, leaves)
   },
@@ -85,7 +86,7 @@ export const hearing: { readonly [N in WordName]: (ears: Ears, said: Word<N>) =>
     return hearOfBackups(parts, said)
   },
   watches({ parts, watches }, { cluster }) {
-    requireCluster(parts, cluster, `a manager of cluster ${cluster} asks what is looked after`)
+    requireCluster(parts, cluster, say`a manager of cluster ${cluster} asks what is looked after`)
     return { watches: watches.list(), facts: parts.facts.list, runs: parts.runs.list }
   },
 }
@@ -113,16 +114,16 @@ function requireForHere({ config, file }: Parts, name: WordName, said: Pick<Addr
   })
 }
 
-function requireCluster({ config }: Pick<Parts, 'config'>, cluster: string, who: string): void {
+function requireCluster({ config }: Pick<Parts, 'config'>, cluster: string, who: Sayable): void {
   if (cluster === config.cluster) return
-  throw new RegentError('REGENT_WRONG_MEMBER', `${who}; this is ${config.instance} of cluster ${config.cluster}`)
+  throw new RegentError('REGENT_WRONG_MEMBER', say`${who}; this is ${config.instance} of cluster ${config.cluster}`)
 }
 
 /** A peer asks whether its epoch may go on. */
 function vote(parts: Parts, request: LeaseVoteRequest): LeaseVote {
   const { file, world, observer, jobs } = parts
   const archived = file.current.assignment?.role === 'primary' ? jobs.binlogArchive?.gtids : null
-  requireCluster(parts, request.cluster, `${request.asking} of cluster ${request.cluster} asks for a vote`)
+  requireCluster(parts, request.cluster, say`${request.asking} of cluster ${request.cluster} asks for a vote`)
   learn(parts, { fact: 'peerHeard', peer: request.asking, atMs: world.clock.monotonicMs() })
   return {
     granted: file.current.promise <= request.epoch,

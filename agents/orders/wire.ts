@@ -3,6 +3,7 @@ import { orderVersion } from '#failover/protocol/message.ts'
 import { orders, type Order, type OrderName } from '#failover/protocol/order.ts'
 import { words, type Word, type WordName } from '#failover/protocol/word.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import type { JsonSchema } from '#common/input/json-schema.ts'
 import type { Shape } from '#common/input/shapes.ts'
@@ -25,12 +26,14 @@ function read<T>(name: OrderName | WordName, body: unknown, shape: Shape<T>): T 
   if (typeof version === 'number' && version > orderVersion) {
     throw new RegentError(
       'REGENT_NEWER_VERSION',
-      `${name} has version ${version}, this agent understands up to ${orderVersion}`,
+      say`${name} has version ${version}, this agent understands up to ${orderVersion}`,
     )
   }
   if (fits(shape, body)) return body
-  const complaint = complaintAbout(shape, body) ?? 'does not have the expected shape'
-  throw new RegentError('REGENT_BAD_REQUEST', `${name}: ${complaint}`)
+  throw new RegentError(
+    'REGENT_BAD_REQUEST',
+    say`${name}: ${reported(complaintAbout(shape, body) ?? 'does not have the expected shape')}`,
+  )
 }
 
 function fits<T>(shape: Shape<T>, body: unknown): body is T {

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { sha256Of } from '#common/files/sha256.ts'
 import type { Answers, Word } from '#failover/protocol/word.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -23,6 +24,6 @@ function requireAtRest({ file, process, config }: Parts, epoch: number): void {
   if (promise === epoch && hasWrittenAll(process)) return
   throw new RegentError(
     'REGENT_REFUSED',
-    `${config.instance} gives its tail under the promise of epoch ${epoch} and with its mysqld down; it promised epoch ${promise}, and its mysqld is ${process.state}`,
+    say`${config.instance} gives its tail under the promise of epoch ${epoch} and with its mysqld down; it promised epoch ${promise}, and its mysqld is ${process.state}`,
   )
 }

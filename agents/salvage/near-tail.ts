@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { sha256Of } from '#common/files/sha256.ts'
 import type { Transport } from '#common/ports/ports.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
@@ -23,7 +24,10 @@ export function nearTail({ transport, cluster, deadlineMs }: Ports): TailPort {
       const answer = await sayWord({ transport, deadlineMs }, agent, 'tailPart', { ...base, file, offset, end })
       const bytes = Buffer.from(answer.bytes, 'base64')
       if (bytes.length !== end - offset || sha256Of(bytes) !== answer.sha256)
-        throw new RegentError('REGENT_BINLOG_UNREADABLE', `bytes ${offset} to ${end} of ${file} did not arrive whole`)
+        throw new RegentError(
+          'REGENT_BINLOG_UNREADABLE',
+          say`bytes ${offset} to ${end} of ${file} did not arrive whole`,
+        )
       return bytes
     }
     return {

@@ -1,5 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
-import { counted, say, text, type Said } from '#common/sentence/sentence.ts'
+import { counted, type Said, say, text } from '#common/sentence/sentence.ts'
 import { abbreviated } from '#common/text/words.ts'
 import type { FetchOrder } from '#failover/protocol/order.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
@@ -27,7 +27,7 @@ export async function salvage(parts: Parts, order: FetchOrder, owner: MemberId):
   if (!(await server.waitApplied(received, order.deadlineMs)))
     throw new RegentError(
       'REGENT_TIMED_OUT',
-      `what was received from ${name} is not applied, and nothing went on there for ${order.deadlineMs} ms`,
+      say`what was received from ${name} is not applied, and nothing went on there for ${order.deadlineMs} ms`,
     )
   const lacking = parseGtidSet(order.until).subtract(unionOf([executed, received]))
   const source = tail({ agent: order.from.agent, member: owner, epoch: order.epoch })

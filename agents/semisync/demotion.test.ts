@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import type { DemoteOrder } from '#failover/protocol/order.ts'
 import type { DumpThread } from '#topology/snapshot/observation.ts'
@@ -22,7 +23,7 @@ const replica: DumpThread = { threadId: 20, user: 'regent_r_1', host: '127.24.1.
 const waits: ServerOverrides = { dumpThreads: [replica], semiSyncSource: { enabled: true, acks: 1 } }
 const acknowledged = aServerState(waits)
 const timedOut = (): Promise<never> =>
-  Promise.reject(new RegentError('REGENT_SERVER_TIMEOUT', 'no answer within 300 ms'))
+  Promise.reject(new RegentError('REGENT_SERVER_TIMEOUT', say`no answer within 300 ms`))
 
 /** The first attempt to close it for writes passes its deadline, and then something is different. */
 function hangingOnce(server: ScriptedServer, afterwards: () => void): ScriptedServer {

@@ -1,7 +1,6 @@
-import { say } from '#common/sentence/sentence.ts'
+import { counted, say } from '#common/sentence/sentence.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { DemoteOrder } from '#failover/protocol/order.ts'
-import { counted } from '#common/text/words.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unappliedOf, unionOf } from '#topology/snapshot/holdings.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
@@ -68,7 +67,7 @@ function refuseWhileUnapplied(state: ServerState): void {
   if (left > 0)
     throw new RegentError(
       'REGENT_ORDER_NOT_ALLOWED',
-      `demotion refused: this primary still applies ${counted(left, 'transaction')} that it was elected with`,
+      say`demotion refused: this primary still applies ${counted(left, 'transaction')} that it was elected with`,
     )
 }
 
@@ -79,14 +78,14 @@ async function refuseWithoutAcknowledgements({ server }: Pick<Parts, 'server'>, 
   if (enabled && connected < acks) {
     throw new RegentError(
       'REGENT_ORDER_NOT_ALLOWED',
-      `demotion refused: a write needs ${counted(acks, 'acknowledgement')}, and ${counted(connected, 'replica')} can give one`,
+      say`demotion refused: a write needs ${counted(acks, 'acknowledgement')}, and ${counted(connected, 'replica')} can give one`,
     )
   }
   const waiting = enabled ? await server.waitingSessions() : 0
   if (waiting > 1_000)
     throw new RegentError(
       'REGENT_ORDER_NOT_ALLOWED',
-      `demotion refused: ${counted(waiting, 'session')} ${waiting === 1 ? 'waits' : 'wait'} for an acknowledgement`,
+      say`demotion refused: ${counted(waiting, 'session')} ${waiting === 1 ? say`waits` : say`wait`} for an acknowledgement`,
     )
 }
 
@@ -125,7 +124,7 @@ async function refuseWhileOneWaits({ server, world }: Parts, remainingMs: number
     if (world.clock.monotonicMs() >= until)
       throw new RegentError(
         'REGENT_TIMED_OUT',
-        'demotion undone: something stands in its way, and sessions that wait for an acknowledgement must not be killed',
+        say`demotion undone: something stands in its way, and sessions that wait for an acknowledgement must not be killed`,
       )
     await world.timers.sleep(pollMs)
   }
@@ -136,7 +135,7 @@ async function waitUntilNothingWaits({ server, world }: Parts, deadlineMs: numbe
     if (world.clock.monotonicMs() >= deadlineMs)
       throw new RegentError(
         'REGENT_TIMED_OUT',
-        'demotion undone: sessions still wait for an acknowledgement at the deadline',
+        say`demotion undone: sessions still wait for an acknowledgement at the deadline`,
       )
     await world.timers.sleep(pollMs)
   }

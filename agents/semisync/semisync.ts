@@ -1,4 +1,4 @@
-import type { Sentence } from '#common/sentence/sentence.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Watches } from '#common/watch/watches.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
@@ -76,7 +76,7 @@ export class Semisync implements Mode<Step> {
   expel({ silent }: ExpelOrder): void {
     throw new RegentError(
       'REGENT_ORDER_NOT_ALLOWED',
-      `${silent.instance} is not removed from a group: this instance is in none`,
+      say`${silent.instance} is not removed from a group: this instance is in none`,
     )
   }
 

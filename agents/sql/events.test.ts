@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Row } from './connections/statements.ts'
 import { recordEvents, setEvents } from './events.ts'
 import type { Sql } from './connections/statements.ts'
@@ -18,11 +19,11 @@ function server(events: readonly Event[], recorded?: readonly string[], definer 
     if (statement.includes('REPLICA_SIDE_DISABLED'))
       return rows(events.filter(({ status }) => status === 'REPLICA_SIDE_DISABLED'))
     if (recorded === undefined)
-      throw new RegentError('REGENT_SERVER_ERROR', 'no such table', { cause: { errno: 1146 } })
+      throw new RegentError('REGENT_SERVER_ERROR', say`no such table`, { cause: { errno: 1146 } })
     return recorded.map((name) => ({ place: 'app', name }))
   }
   const change = async (statement: string) => {
-    if (statement.includes('`breaks`')) throw new RegentError('REGENT_SERVER_ERROR', 'it has an unknown time zone')
+    if (statement.includes('`breaks`')) throw new RegentError('REGENT_SERVER_ERROR', say`it has an unknown time zone`)
     changes.push(statement)
     return []
   }

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { literal, markerRows } from '../instance/accounts.ts'
 import type { Row } from './connections/statements.ts'
 import { errnoOf } from './connections/failure.ts'
@@ -26,5 +27,5 @@ export async function writeMarker(
       if (errnoOf(error) !== lockTimeout) throw error
     }
   }
-  throw new RegentError('REGENT_SERVER_ERROR', `all ${half} rows of regent.marker for slot ${slot} are locked`)
+  throw new RegentError('REGENT_SERVER_ERROR', say`all ${half} rows of regent.marker for slot ${slot} are locked`)
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { ownSession } from '#failover/settings/own-session.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 import type { World } from '#common/ports/ports.ts'
 import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
 import { account, literal } from '../instance/accounts.ts'
@@ -74,7 +75,7 @@ async function killed(identity: ProcessIdentity, { clock, timers }: Time): Promi
     if (clock.monotonicMs() > until)
       throw new RegentError(
         'REGENT_TIMED_OUT',
-        `throw-away mysqld ${identity.pid} was killed and is not gone after ${goneMs / 1_000} s`,
+        say`throw-away mysqld ${identity.pid} was killed and is not gone after ${goneMs / 1_000} s`,
       )
     await timers.sleep(5)
   }
@@ -114,7 +115,7 @@ class ThrowAway implements ThrowAwayServer {
     const { layout, time } = this.#given
     try {
       for (;;) {
-        if (this.#ending !== null) throw await this.#whyEnded('before it answered')
+        if (this.#ending !== null) throw await this.#whyEnded(say`before it answered`)
         const answers = await this.#pool.query('DO 0', { deadlineMs: 5_000, after: 'abandon' }).then(
           () => true,
           () => false,
@@ -138,7 +139,7 @@ class ThrowAway implements ThrowAwayServer {
     } catch (error) {
       this.#given.how.signal.throwIfAborted()
       if (error instanceof RegentError && error.code === 'REGENT_SERVER_DOWN')
-        throw await this.#whyEnded('while it was asked', error)
+        throw await this.#whyEnded(say`while it was asked`, error)
       throw error
     }
   }
@@ -149,10 +150,13 @@ class ThrowAway implements ThrowAwayServer {
     this.#pool.disconnect()
     const ending = await this.#within(shutdownMs)
     if (ending?.status === 0) return this.#cleanUp()
-    const why = ending === null ? `did not end within ${shutdownMs / 1_000} s` : String(sentenceOf(ending))
+    const why = ending === null ? say`did not end within ${shutdownMs / 1_000} s` : say`${sentenceOf(ending)}`
     const errors = await lastErrorsIn(this.#given.layout.errorLog)
     await this.kill()
-    throw new RegentError('REGENT_SERVER_ERROR', `the throw-away mysqld ${why}${errors === '' ? '' : `: ${errors}`}`)
+    throw new RegentError(
+      'REGENT_SERVER_ERROR',
+      say`the throw-away mysqld ${why}${errors === '' ? '' : say`: ${reported(errors)}`}`,
+    )
   }
 
   async kill(): Promise<void> {
@@ -175,14 +179,14 @@ class ThrowAway implements ThrowAwayServer {
   }
 
   /** Where the connection broke, the server ends within a moment. */
-  async #whyEnded(when: string, cause?: RegentError): Promise<RegentError> {
+  async #whyEnded(when: Sayable, cause?: RegentError): Promise<RegentError> {
     const ending = await this.#within(cause === undefined ? 0 : 5_000)
     if (ending === null)
-      return cause ?? new RegentError('REGENT_SERVER_DOWN', 'the throw-away mysqld closed the connection')
+      return cause ?? new RegentError('REGENT_SERVER_DOWN', say`the throw-away mysqld closed the connection`)
     const errors = await lastErrorsIn(this.#given.layout.errorLog)
     return new RegentError(
       'REGENT_SERVER_DOWN',
-      `the throw-away mysqld ${String(sentenceOf(ending))} ${when}${errors === '' ? '' : `: ${errors}`}`,
+      say`the throw-away mysqld ${sentenceOf(ending)} ${when}${errors === '' ? '' : say`: ${reported(errors)}`}`,
       { cause },
     )
   }

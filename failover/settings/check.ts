@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
 import { allows, describeValues, plainNumber, type Setting } from './setting.ts'
 import { spellings } from './names.ts'
 import { canonicalName, findSetting, settingsTable } from './table.ts'
@@ -21,10 +22,10 @@ export function checkServerSettings({ settings, allowUnclassified, where }: Give
   for (const [name, value] of Object.entries(settings)) {
     checkText(name, value, where)
     const why = whyRefused(name, value, allowUnclassified)
-    if (why !== undefined) throw bad(`${where}: ${why}`)
+    if (why !== undefined) throw bad(say`${where}: ${reported(why)}`)
     const canonical = canonicalName(name)
     const before = seen.get(canonical)
-    if (before !== undefined) throw bad(`${where}: ${before} and ${name} are the same setting: say it once`)
+    if (before !== undefined) throw bad(say`${where}: ${before} and ${name} are the same setting: say it once`)
     seen.set(canonical, name)
   }
 }
@@ -49,11 +50,11 @@ export function changedFixedSettings(
     .filter((one) => one.now !== one.was)
 }
 
-function checkText(name: string, value: string, where: string): void {
+function checkText(name: string, value: string, where: Sayable): void {
   if (!/^[A-Za-z][A-Za-z0-9_.-]{0,80}$/.test(name))
-    throw bad(`${where}: ${JSON.stringify(name.slice(0, 80))} is no name of a server variable`)
+    throw bad(say`${where}: ${JSON.stringify(name.slice(0, 80))} is no name of a server variable`)
   if (typeof value !== 'string' || value.length > 4_096 || /[\x00-\x1f\x7f]/.test(value))
-    throw bad(`${where}: the value of ${name} must be one line of text`)
+    throw bad(say`${where}: the value of ${name} must be one line of text`)
 }
 
 function whyRefused(name: string, value: string, allowUnclassified: readonly string[]): string | undefined {
@@ -84,6 +85,6 @@ function whyUnclassified(name: string, allowUnclassified: readonly string[]): st
     : `${name} is a setting that Regent does not know, and nobody can say whether safety rests on it; name it under allowUnclassified to set it all the same`
 }
 
-function bad(what: string): RegentError {
+function bad(what: Sentence): RegentError {
   return new RegentError('REGENT_BAD_REQUEST', what)
 }

@@ -1,5 +1,6 @@
 import { catalogue, remedyOf } from '#common/errors/error-catalogue.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { exitCodeOf } from '#cli/terminal/exit-codes.ts'
 import { code, page, table } from './markdown.ts'
 
@@ -12,7 +13,7 @@ export function errorsPage(): string {
       code(name),
       entry.title,
       String(entry.status),
-      String(exitCodeOf(new RegentError(name, ''))),
+      String(exitCodeOf(new RegentError(name, say``))),
       remedies(name),
     ]
   })

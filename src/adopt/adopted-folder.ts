@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { Type, type Static } from 'typebox'
 import { Value } from 'typebox/value'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { replaceFile, replaceJson } from '#local/files/durable-file.ts'
 import { isMissing, readJsonIfThere, readText } from '#local/files/input-file.ts'
 import { allClusters } from '#local/clusters/cluster-index.ts'
@@ -56,7 +57,7 @@ const managerSchema = Type.Object({
 export type AdoptedManager = Static<typeof managerSchema>
 
 export async function readManager(folder: AdoptedFolder): Promise<AdoptedManager | undefined> {
-  const value = await readJsonIfThere(folder.manager, 'the note of the manager that watches')
+  const value = await readJsonIfThere(folder.manager, say`the note of the manager that watches`)
   return Value.Check(managerSchema, value) ? value : undefined
 }
 
@@ -133,7 +134,10 @@ export async function adoptedPath(folder: AdoptedFolder, cluster: string): Promi
   const path = adoptionPath(folder, cluster)
   if ((await adoptedFiles(folder)).has(path)) return path
   const names = (await allAdopted(folder)).map((one) => one.cluster)
-  throw new RegentError('REGENT_NOT_FOUND', `no cluster ${cluster} was adopted; there is ${names.join(', ') || 'none'}`)
+  throw new RegentError(
+    'REGENT_NOT_FOUND',
+    say`no cluster ${cluster} was adopted; there is ${names.join(', ') || say`none`}`,
+  )
 }
 
 /**
@@ -143,12 +147,12 @@ export async function adoptedPath(folder: AdoptedFolder, cluster: string): Promi
  */
 export async function forgetAdoption(folder: AdoptedFolder, cluster: string): Promise<void> {
   const path = await adoptedPath(folder, cluster)
-  const own = await readText(path, 'the adoption file')
+  const own = await readText(path, say`the adoption file`)
   await rm(join(folder.trees, basename(path)), { force: true })
   await rm(path)
   await rm(timelinePath(folder, cluster), { force: true })
   const files = [...(await adoptedFiles(folder)).keys()]
-  const others = await Promise.all(files.map((file) => readText(file, 'the adoption file')))
+  const others = await Promise.all(files.map((file) => readText(file, say`the adoption file`)))
   const isIn = (text: string, name: string): boolean => text.includes(JSON.stringify(join(folder.secrets, name)))
   for (const name of await readdir(folder.secrets)) {
     const isOwn = name.startsWith(`${cluster}.`) || (isPassword(name) && isIn(own, name))
@@ -178,7 +182,7 @@ export async function secretsPutBack(folder: AdoptedFolder): Promise<() => Promi
       if (isMissing(error)) return []
       throw error
     })
-  const read = async (name: string) => [name, await readText(join(folder.secrets, name), 'a secret')] as const
+  const read = async (name: string) => [name, await readText(join(folder.secrets, name), say`a secret`)] as const
   const before = new Map(await Promise.all((await namesNow()).map(read)))
   return async () => {
     for (const name of await namesNow())

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox'
 import { Value } from 'typebox/value'
 import { acceptLossUpToSchema } from '#failover/protocol/spec.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import { refuseNewer } from '#local/files/file-version.ts'
 import { readText } from '#local/files/input-file.ts'
@@ -160,7 +161,7 @@ export interface AdoptedHost extends Omit<Static<typeof hostSchema>, 'mysql' | '
 
 /** Throws `REGENT_BAD_FILE` with the path in the file, `REGENT_BAD_NAME` or `REGENT_NEWER_VERSION`. */
 export async function readAdoption(file: string): Promise<Adoption> {
-  return checkAdoption(`the adoption file ${file}`, await readYaml(file, 'the adoption file'))
+  return checkAdoption(`the adoption file ${file}`, await readYaml(file, say`the adoption file`))
 }
 
 /** As `readAdoption`, of what was read already; `where` is how a message calls it. */
@@ -168,7 +169,7 @@ export function checkAdoption(where: string, value: unknown): Adoption {
   refuseNewer(where, value, adoptionVersion)
   const adoption = Value.Default(adoptionSchema, withHostsInFull(Value.Clone(value)))
   if (!Value.Check(adoptionSchema, adoption))
-    throw bad(where, complaintAbout(adoptionSchema, adoption) ?? 'does not have the expected shape')
+    throw bad(where, complaintAbout(adoptionSchema, adoption) ?? say`does not have the expected shape`)
   checkClusterName(adoption.cluster)
   const contradiction = whyNoCluster(adoption)
   if (contradiction !== undefined) throw bad(where, contradiction)
@@ -188,7 +189,7 @@ export function hostsOf(adoption: Adoption): readonly AdoptedHost[] {
 
 /** The first line of a password file. Throws `REGENT_BAD_FILE`. */
 export async function readPassword(file: string): Promise<string> {
-  return (await readText(file, 'the password file')).split(/\r?\n/, 1)[0] ?? ''
+  return (await readText(file, say`the password file`)).split(/\r?\n/, 1)[0] ?? ''
 }
 
 /** A host may be written short: `10.0.0.1:3306`. */
@@ -221,6 +222,6 @@ function neverWithout(): never {
   throw new Error('an adoption without an account was not refused')
 }
 
-function bad(where: string, why: string): RegentError {
-  return new RegentError('REGENT_BAD_FILE', `${where}: ${why}`)
+function bad(where: Sayable, why: Sayable): RegentError {
+  return new RegentError('REGENT_BAD_FILE', say`${where}: ${why}`)
 }

@@ -3,6 +3,7 @@ import { Value } from 'typebox/value'
 import { replaceJson } from '#local/files/durable-file.ts'
 import { badFile, readJsonIfThere } from '#local/files/input-file.ts'
 import type { AdoptedFolder } from './adopted-folder.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 const orchestratorSchema = Type.Object(
   {
@@ -22,10 +23,10 @@ export type OrchestratorServed = Static<typeof orchestratorSchema>
 
 /** Undefined where it is not served. Rejects with `REGENT_BAD_FILE`. */
 export async function readOrchestratorServed({ orchestrator }: AdoptedFolder): Promise<OrchestratorServed | undefined> {
-  const what = 'the file of orchestrator’s interface'
+  const what = say`the file of orchestrator’s interface`
   const value = await readJsonIfThere(orchestrator, what)
   if (value === undefined || Value.Check(orchestratorSchema, value)) return value
-  throw badFile(what, orchestrator, 'does not have the expected shape: give --orchestrator-listen again')
+  throw badFile(what, orchestrator, say`does not have the expected shape: give --orchestrator-listen again`)
 }
 
 /** The manager that watches takes it within a second. */

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { endOfGtidNumbers, gtidNumber, previousOf, type GtidNumber } from '#topology/gtid/gtid-number.ts'
 
 /**
@@ -61,7 +62,7 @@ function decodeTaggedGtid(cursor: Cursor): GtidParts {
 function taggedFields(cursor: Cursor) {
   const version = cursor.varlen()
   if (version !== 1)
-    throw unreadable(`a tagged GTID event has serialization version ${version}; version 1 is understood`)
+    throw unreadable(say`a tagged GTID event has serialization version ${version}; version 1 is understood`)
   cursor.varlen()
   cursor.varlen()
   cursor.field(0)
@@ -213,7 +214,7 @@ export function decodePayloadHeader(body: Buffer): PayloadHeader {
   const compression = compressions[fields.get(2) ?? -1]
   const payloadLength = fields.get(1)
   if (compression === undefined || payloadLength === undefined)
-    throw unreadable('a compressed transaction’s header is not understood')
+    throw unreadable(say`a compressed transaction’s header is not understood`)
   return { compression, length: cursor.at, payloadLength }
 }
 
@@ -228,14 +229,14 @@ export interface FormatDescription {
 export function decodeFormatDescription(body: Buffer): FormatDescription {
   const binlogVersion = body.length < 62 ? 0 : body.readUInt16LE(0)
   if (binlogVersion !== 4 || body[56] !== 19)
-    throw unreadable(`binlog format ${binlogVersion} is not understood; format 4 is`)
+    throw unreadable(say`binlog format ${binlogVersion} is not understood; format 4 is`)
   const algorithm = body[body.length - 5]
-  if (algorithm !== 0 && algorithm !== 1) throw unreadable(`checksum algorithm ${algorithm} is not understood`)
+  if (algorithm !== 0 && algorithm !== 1) throw unreadable(say`checksum algorithm ${algorithm} is not understood`)
   const version = body.toString('latin1', 2, 52)
   return { serverVersion: version.slice(0, version.indexOf('\0')), checksums: algorithm === 1 }
 }
 
-export function unreadable(what: string): RegentError {
+export function unreadable(what: Sentence): RegentError {
   return new RegentError('REGENT_BINLOG_UNREADABLE', what)
 }
 
@@ -258,7 +259,8 @@ class Cursor {
   }
 
   skip(length: number): void {
-    if (length < 0 || this.at + length > this.#bytes.length) throw unreadable('an event ends in the middle of a field')
+    if (length < 0 || this.at + length > this.#bytes.length)
+      throw unreadable(say`an event ends in the middle of a field`)
     this.at += length
   }
 
@@ -333,13 +335,13 @@ class Cursor {
   /** Its lowest bit is the sign. */
   signedGtidNumber(): GtidNumber {
     const value = this.#varlen()
-    if (value % 2n === 1n) throw unreadable('a number that must be positive is negative')
+    if (value % 2n === 1n) throw unreadable(say`a number that must be positive is negative`)
     return inRange(value / 2n)
   }
 
   field(expected: number): void {
     const id = this.varlen()
-    if (id !== expected) throw unreadable(`a tagged GTID event has field ${id} where ${expected} is expected`)
+    if (id !== expected) throw unreadable(say`a tagged GTID event has field ${id} where ${expected} is expected`)
   }
 
   #varlen(): bigint {
@@ -364,11 +366,11 @@ function trailingOnes(byte: number): number {
 }
 
 function inRange(value: bigint): GtidNumber {
-  if (value > endOfGtidNumbers) throw unreadable('a transaction has a number above 2^63')
+  if (value > endOfGtidNumbers) throw unreadable(say`a transaction has a number above 2^63`)
   return gtidNumber(value)
 }
 
 function safe(value: number): number {
-  if (value > Number.MAX_SAFE_INTEGER) throw unreadable('a number above 2^53 is not supported')
+  if (value > Number.MAX_SAFE_INTEGER) throw unreadable(say`a number above 2^53 is not supported`)
   return value
 }

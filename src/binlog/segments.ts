@@ -1,5 +1,6 @@
 import { eventTypes, unreadable } from './events.ts'
 import { headerBytes, lengthOffset, serverIdOffset, typeOffset } from './layout.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 /** What the header of an event tells. */
 export interface EventHead {
@@ -43,7 +44,7 @@ export async function* segmentsOf(content: AsyncIterable<Uint8Array>): AsyncGene
     splitter.add(chunk)
     for (let segment = splitter.take(); segment !== null; segment = splitter.take()) yield segment
   }
-  if (!splitter.isBetweenEvents()) throw unreadable('the stream of a binlog ends within an event')
+  if (!splitter.isBetweenEvents()) throw unreadable(say`the stream of a binlog ends within an event`)
 }
 
 /** Holds what has come and was not taken. */
@@ -101,7 +102,7 @@ function headOf(bytes: Buffer): EventHead | null {
     length: bytes.readUInt32LE(lengthOffset),
   }
   if (event.length < headerBytes || (alwaysWhole.has(event.type) && event.length > longestHeadBytes))
-    throw unreadable(`an event of type ${event.type} in the stream of a binlog has ${event.length} bytes`)
+    throw unreadable(say`an event of type ${event.type} in the stream of a binlog has ${event.length} bytes`)
   return event
 }
 

@@ -1,4 +1,5 @@
 import { unreadable } from './events.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 /** A table as a Table_map event names it. */
 export interface MappedTable {
@@ -15,7 +16,7 @@ export function decodeTableMap(body: Buffer): MappedTable {
   const schemaEnd = namesOffset + 1 + (body[namesOffset] ?? 0)
   const tableStart = schemaEnd + 2
   const tableEnd = tableStart + (body[schemaEnd + 1] ?? 0)
-  if (tableEnd >= body.length) throw unreadable('a Table_map event ends within its names')
+  if (tableEnd >= body.length) throw unreadable(say`a Table_map event ends within its names`)
   return {
     id: decodeTableId(body),
     schema: body.toString('utf8', namesOffset + 1, schemaEnd),
@@ -25,6 +26,6 @@ export function decodeTableMap(body: Buffer): MappedTable {
 
 /** Of a Table_map event, or of one with rows. */
 export function decodeTableId(body: Buffer): number {
-  if (body.length < idBytes) throw unreadable('an event of rows ends within the number of its table')
+  if (body.length < idBytes) throw unreadable(say`an event of rows ends within the number of its table`)
   return body.readUIntLE(0, idBytes)
 }

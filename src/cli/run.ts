@@ -1,6 +1,6 @@
 import { CommanderError, type Command } from 'commander'
 import { anyOnKubernetes, localPlace, type Place } from '#common/sentence/command.ts'
-import { printed } from '#common/sentence/sentence.ts'
+import { printed, reported, say } from '#common/sentence/sentence.ts'
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
 import { bareProgram } from './bare-program.ts'
 import { addAgent } from './commands/programs/agent.ts'
@@ -31,7 +31,7 @@ export async function run(given: readonly string[], io: Io): Promise<number> {
     if (error.exitCode === 0) return exitCodes.ok
     // Commander has told it already, unless it was kept from it for JSON.
     if (json)
-      tell(io, new RegentError('REGENT_BAD_REQUEST', inPlainWords(error.message).replace(/^error: /, '')), {
+      tell(io, new RegentError('REGENT_BAD_REQUEST', say`${inPlainWords(error.message).replace(/^error: /, '')}`), {
         json,
         where: placeOf(argv, io),
       })
@@ -42,7 +42,7 @@ export async function run(given: readonly string[], io: Io): Promise<number> {
 /** The system's own refusals (EACCES, ENOSPC …) explain themselves: they are no mistake of ours. */
 function asOurs(error: unknown): unknown {
   const isSystem = error instanceof Error && !(error instanceof RegentError) && 'errno' in error && 'syscall' in error
-  return isSystem ? new RegentError('REGENT_SYSTEM', error.message, { cause: error }) : error
+  return isSystem ? new RegentError('REGENT_SYSTEM', say`${reported(error.message)}`, { cause: error }) : error
 }
 
 function tell(

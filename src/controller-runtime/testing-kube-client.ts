@@ -13,6 +13,7 @@ import type {
 } from './client/kube-client.ts'
 import { apiVersionOf, keyOf, type KubeObject, type ObjectKey, type Resource } from './objects/objects.ts'
 import { FakeApiState, FakeRefusal, type StoredObject, type Written } from './testing-api-state.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 
 /** A watch whose events a test gives by hand. */
 export class ScriptedWatch<Kind extends KubeObject> implements AsyncIterable<WatchEvent<Kind>> {
@@ -161,7 +162,7 @@ export class ScriptedClient implements KubeClient {
       return structuredClone(work())
     } catch (error) {
       if (error instanceof FakeRefusal)
-        throw new KubeApiError(error.message, { status: error.status, reason: error.reason })
+        throw new KubeApiError(say`${reported(error.message)}`, { status: error.status, reason: error.reason })
       throw error
     }
   }

@@ -39,7 +39,7 @@ export interface ManagerOptions {
 /** Runs a manager of a local cluster until SIGTERM or SIGINT: follows its agents, leads when it may, serves the API. */
 export async function runManager(options: ManagerOptions): Promise<void> {
   const contradiction = contradictionIn(defaultTimings)
-  if (contradiction) throw new RegentError('REGENT_BAD_FILE', `timings: ${contradiction}`)
+  if (contradiction) throw new RegentError('REGENT_BAD_FILE', say`timings: ${contradiction}`)
   const world = realWorld
   const log = createLogger({ level: options.logLevel, name: 'manager' })
   const metrics = createMetrics()
@@ -84,7 +84,9 @@ export async function runManager(options: ManagerOptions): Promise<void> {
   })
   await app.listen({ host: options.host, port: options.port }).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'EADDRINUSE'
-      ? new RegentError('REGENT_ADDRESS_IN_USE', `${options.host}:${options.port} (--port) is taken`, { cause: error })
+      ? new RegentError('REGENT_ADDRESS_IN_USE', say`${options.host}:${options.port} (--port) is taken`, {
+          cause: error,
+        })
       : error
   })
   log.info({ manager }, `manager of ${name} listens on ${options.host}:${options.port}`)

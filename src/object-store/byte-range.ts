@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { ByteRange } from './object-store.ts'
 
 /** With its end, which is endless where the range has none. @throws RegentError `REGENT_BAD_REQUEST` */
@@ -7,6 +8,6 @@ export function requireRange({ from, to = Infinity }: ByteRange = { from: 0 }): 
     return { from, to }
   throw new RegentError(
     'REGENT_BAD_REQUEST',
-    `Bytes ${from} to ${to} are no range of an object: 0 or more, and in order.`,
+    say`Bytes ${from} to ${to} are no range of an object: 0 or more, and in order.`,
   )
 }

@@ -1,4 +1,5 @@
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 
 const sentences: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full: make space, or let fewer backups be kept',
@@ -27,10 +28,10 @@ export function reasonOf(error: unknown): string {
 }
 
 /** `REGENT_BACKUP_STORE` about a folder; an error that is ours already stays as it is. */
-export function folderError(address: string, what: string, error: unknown): RegentError {
+export function folderError(address: string, what: Sayable, error: unknown): RegentError {
   if (error instanceof RegentError) return error
   const reason = reasonOf(error)
   const said = sentences[reason]
-  const why = said === undefined ? describeError(error) : `${said} (${reason})`
-  return new RegentError('REGENT_BACKUP_STORE', `Store of backups ${address}: ${what}: ${why}.`, { cause: error })
+  const why = said === undefined ? say`${described(error)}` : say`${reported(said)} (${reason})`
+  return new RegentError('REGENT_BACKUP_STORE', say`Store of backups ${address}: ${what}: ${why}.`, { cause: error })
 }

@@ -11,6 +11,7 @@ import { missingObject } from './missing-object.ts'
 import { requireKey, requireKeyBeginning } from './object-key.ts'
 import type { ByteRange, Interruptible, ObjectStore, PutOptions, StoredObject } from './object-store.ts'
 import { marked, SourceFailure } from './source-failure.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 
 const chunkBytes = 262_144
 
@@ -36,12 +37,12 @@ export class FolderStore implements ObjectStore {
       const root = await realpath(folder)
       return new FolderStore(folder, root, await identityOf(root))
     } catch (error) {
-      throw folderError(folder, 'cannot be opened', error)
+      throw folderError(folder, say`cannot be opened`, error)
     }
   }
 
   async put(key: string, content: AsyncIterable<Uint8Array>, options: PutOptions = {}): Promise<number> {
-    return this.#doing(`object ${requireKey(key)} was not stored`, options, async () => {
+    return this.#doing(say`object ${requireKey(key)} was not stored`, options, async () => {
       let bytes = 0
       await this.#place(key, marked(content), options, async (draft, path, written) => {
         bytes = written
@@ -52,7 +53,7 @@ export class FolderStore implements ObjectStore {
   }
 
   async putIfAbsent(key: string, content: Uint8Array, options: Interruptible = {}): Promise<boolean> {
-    return this.#doing(`object ${requireKey(key)} was not stored`, options, async () => {
+    return this.#doing(say`object ${requireKey(key)} was not stored`, options, async () => {
       let isFirst = true
       await this.#place(key, [content], options, async (draft, path) => {
         try {
@@ -83,7 +84,7 @@ export class FolderStore implements ObjectStore {
         yield chunk.subarray(0, bytesRead)
       }
     } catch (error) {
-      throw this.#failure(`object ${key} cannot be read`, error, options)
+      throw this.#failure(say`object ${key} cannot be read`, error, options)
     } finally {
       await file?.close()
     }
@@ -98,20 +99,20 @@ export class FolderStore implements ObjectStore {
         if (!isDraft) yield { key, ...object }
       }
     } catch (error) {
-      throw this.#failure(`objects ${prefix}… cannot be listed`, error, options)
+      throw this.#failure(say`objects ${prefix}… cannot be listed`, error, options)
     }
   }
 
   async delete(keys: readonly string[], options: Interruptible = {}): Promise<readonly string[]> {
     for (const key of keys.map(requireKey)) {
-      await this.#doing(`object ${key} was not deleted`, options, () => this.#remove(join(this.#root, key)))
+      await this.#doing(say`object ${key} was not deleted`, options, () => this.#remove(join(this.#root, key)))
     }
     return []
   }
 
   async dropUnfinished(prefix: string, beforeMs: number, options: Interruptible = {}): Promise<number> {
     requireKeyBeginning(prefix)
-    return this.#doing(`drafts of objects ${prefix}… were not removed`, options, async () => {
+    return this.#doing(say`drafts of objects ${prefix}… were not removed`, options, async () => {
       let dropped = 0
       for await (const { path, isDraft, modifiedMs } of filesIn(this.#root, prefix)) {
         options.signal?.throwIfAborted()
@@ -218,7 +219,7 @@ export class FolderStore implements ObjectStore {
     }
   }
 
-  async #doing<T>(what: string, options: Interruptible, task: () => Promise<T>): Promise<T> {
+  async #doing<T>(what: Sayable, options: Interruptible, task: () => Promise<T>): Promise<T> {
     options.signal?.throwIfAborted()
     try {
       await this.#requireRoot()
@@ -228,7 +229,7 @@ export class FolderStore implements ObjectStore {
     }
   }
 
-  #failure(what: string, error: unknown, { signal }: Interruptible): unknown {
+  #failure(what: Sayable, error: unknown, { signal }: Interruptible): unknown {
     if (error instanceof SourceFailure) return error.cause
     return signal?.aborted === true ? signal.reason : folderError(this.address, what, error)
   }

@@ -1,7 +1,8 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 export function missingObject(address: string, key: string): RegentError {
-  return new RegentError('REGENT_NOT_FOUND', `Store of backups ${address} has no object ${key}.`, {
+  return new RegentError('REGENT_NOT_FOUND', say`Store of backups ${address} has no object ${key}.`, {
     remedy: 'Look whether the address of the store is the right one, or who deleted the object.',
   })
 }

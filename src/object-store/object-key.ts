@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 
 const segment = /^[A-Za-z0-9._-]{1,200}$/
 /** S3 takes 1024 bytes, of which the address of the store has its share. */
@@ -19,16 +20,19 @@ function complaintAboutSegment(text: string): string | undefined {
 
 /** @throws RegentError `REGENT_BAD_REQUEST` for what cannot be the key of an object */
 export function requireKey(key: string): string {
-  return accepted(key, complaintAboutKey(key), 'no key of an object')
+  return accepted(key, complaintAboutKey(key), say`no key of an object`)
 }
 
 /** The same for the beginning of keys, which may end anywhere, also before the first character. */
 export function requireKeyBeginning(beginning: string): string {
   const missing = beginning === '' || beginning.endsWith('/') || /(^|\/)\.\.?$/.test(beginning) ? 'x' : ''
-  return accepted(beginning, complaintAboutKey(`${beginning}${missing}`), 'no beginning of keys')
+  return accepted(beginning, complaintAboutKey(`${beginning}${missing}`), say`no beginning of keys`)
 }
 
-function accepted(text: string, complaint: string | undefined, what: string): string {
+function accepted(text: string, complaint: string | undefined, what: Sayable): string {
   if (complaint === undefined) return text
-  throw new RegentError('REGENT_BAD_REQUEST', `${JSON.stringify(text.slice(0, 80))} is ${what}: ${complaint}.`)
+  throw new RegentError(
+    'REGENT_BAD_REQUEST',
+    say`${JSON.stringify(text.slice(0, 80))} is ${what}: ${reported(complaint)}.`,
+  )
 }

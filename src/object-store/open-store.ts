@@ -1,5 +1,6 @@
 import { realWorld } from '#common/ports/real-world.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { FolderStore } from './folder-store.ts'
 import type { ObjectStore } from './object-store.ts'
 import type { S3Options } from './s3-options.ts'
@@ -21,7 +22,7 @@ export interface OpenStoreOptions {
 export async function openStore(text: string, { s3, bytesPerSecond }: OpenStoreOptions = {}): Promise<ObjectStore> {
   const address = parseStoreAddress(text)
   if (address.kind === 'folder' && s3 !== undefined)
-    throw new RegentError('REGENT_BAD_REQUEST', 'Options of S3 are given for a store of backups that is a folder.')
+    throw new RegentError('REGENT_BAD_REQUEST', say`Options of S3 are given for a store of backups that is a folder.`)
   const throttle = bytesPerSecond === undefined ? undefined : new Throttle(requireRate(bytesPerSecond), realWorld)
   const store = address.kind === 'folder' ? await FolderStore.open(address.folder) : await bucketStore()
   return throttle === undefined ? store : throttledStore(store, throttle)
@@ -35,6 +36,6 @@ export async function openStore(text: string, { s3, bytesPerSecond }: OpenStoreO
 
 function requireRate(bytesPerSecond: number): number {
   if (Number.isFinite(bytesPerSecond) && bytesPerSecond >= 1_024) return bytesPerSecond
-  const message = `A store of backups takes ${bytesPerSecond} bytes in a second as its limit; it must be 1024 or more.`
+  const message = say`A store of backups takes ${bytesPerSecond} bytes in a second as its limit; it must be 1024 or more.`
   throw new RegentError('REGENT_BAD_REQUEST', message)
 }

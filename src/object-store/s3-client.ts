@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { S3Client } from '@aws-sdk/client-s3'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 import { credentialsIn } from './s3-credentials.ts'
 import type { S3Options } from './s3-options.ts'
 
@@ -40,13 +41,13 @@ async function authoritiesIn(caFile: string): Promise<string> {
     const text = await readFile(caFile, 'utf8')
     if (text.includes('-----BEGIN CERTIFICATE-----')) return text
   } catch (error) {
-    throw refusal(`${caFile} cannot be read: ${describeError(error)}`)
+    throw refusal(say`${caFile} cannot be read: ${described(error)}`)
   }
-  throw refusal(`${caFile} has no certificate in PEM`)
+  throw refusal(say`${caFile} has no certificate in PEM`)
 }
 
-const refusal = (reason: string) =>
-  new RegentError('REGENT_BACKUP_STORE', `Authorities of the endpoint of the store of backups: ${reason}.`)
+const refusal = (reason: Sayable) =>
+  new RegentError('REGENT_BACKUP_STORE', say`Authorities of the endpoint of the store of backups: ${reason}.`)
 
 interface Customizable {
   readonly middlewareStack: {

@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 import { readBounded } from '#common/input/bounded-file.ts'
 
 export interface S3Identity {
@@ -32,8 +33,8 @@ export async function credentialsIn(folder: string): Promise<S3Identity> {
 async function required(behind: string, folder: string, name: string): Promise<string> {
   const text = await read(behind, folder, name)
   if (text !== undefined && text !== '') return text
-  const trouble = text === undefined ? 'is not there' : 'is empty'
-  throw failure(`${join(folder, name)} ${trouble}: put the credentials of the store into that file`)
+  const trouble = text === undefined ? say`is not there` : say`is empty`
+  throw failure(say`${join(folder, name)} ${trouble}: put the credentials of the store into that file`)
 }
 
 async function read(behind: string, folder: string, name: string): Promise<string | undefined> {
@@ -43,13 +44,13 @@ async function read(behind: string, folder: string, name: string): Promise<strin
     if (/^[\x21-\x7e]*$/.test(text)) return text
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw failure(`${join(folder, name)} cannot be read: ${describeError(error)}`)
+    throw failure(say`${join(folder, name)} cannot be read: ${described(error)}`)
   }
   throw failure(
-    `${join(folder, name)} has spaces or other characters that no credential has: write the credential alone`,
+    say`${join(folder, name)} has spaces or other characters that no credential has: write the credential alone`,
   )
 }
 
-function failure(message: string): RegentError {
-  return new RegentError('REGENT_BACKUP_STORE', `Credentials of the store of backups: ${message}.`)
+function failure(message: Sayable): RegentError {
+  return new RegentError('REGENT_BACKUP_STORE', say`Credentials of the store of backups: ${message}.`)
 }

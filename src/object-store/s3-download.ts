@@ -1,5 +1,6 @@
 import { GetObjectCommand, type GetObjectCommandOutput } from '@aws-sdk/client-s3'
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 import { ReadingSum } from './composite-sum.ts'
 import { readPlan } from './part-plan.ts'
 import { withHeaders } from './s3-client.ts'
@@ -40,7 +41,7 @@ export async function* download(task: Download): AsyncGenerator<Uint8Array> {
     yield chunk
   }
   if (check !== undefined && check.sum.end() !== check.stored)
-    throw failure(task, 'what was read is not what was stored: read it again, or use another backup')
+    throw failure(task, say`what was read is not what was stored: read it again, or use another backup`)
 }
 
 /** One answer after the other, each from where the one before ended. */
@@ -85,7 +86,7 @@ async function nextAnswer(task: Download, first: Answer, at: number): Promise<An
     return answer
   } catch (error) {
     if (!(error instanceof Expected)) throw error
-    throw failure(task, 'it was deleted or cut off while it was read')
+    throw failure(task, say`it was deleted or cut off while it was read`)
   }
 }
 
@@ -124,8 +125,8 @@ function checkOf({ from, to }: Download, { output }: Answer): { sum: ReadingSum;
   return { sum: new ReadingSum(plan), stored }
 }
 
-const otherBytes = (task: Download) => failure(task, 'the store answered with other bytes than were asked for')
+const otherBytes = (task: Download) => failure(task, say`the store answered with other bytes than were asked for`)
 
-function failure({ requests, what }: Download, why: string): RegentError {
-  return new RegentError('REGENT_BACKUP_STORE', `Store of backups ${requests.address}: ${what}: ${why}.`)
+function failure({ requests, what }: Download, why: Sayable): RegentError {
+  return new RegentError('REGENT_BACKUP_STORE', say`Store of backups ${requests.address}: ${what}: ${why}.`)
 }

@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 
 /** How an S3 server is reached, and as whom. */
 export interface S3Options {
@@ -31,7 +32,7 @@ export function requireS3Options(options: S3Options): S3Options {
     complaintAboutRegion(options.region) ??
     complaintAboutPath(options.caFile, 'file of authorities of the S3 endpoint') ??
     complaintAboutPath(folderOf(options.credentials), 'folder of the S3 credentials')
-  if (complaint !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `${complaint}.`)
+  if (complaint !== undefined) throw new RegentError('REGENT_BAD_REQUEST', say`${reported(complaint)}.`)
   return options
 }
 

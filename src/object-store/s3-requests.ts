@@ -1,6 +1,7 @@
 import type { S3Client } from '@aws-sdk/client-s3'
 import type { World } from '#common/ports/ports.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 import { Retries } from './retries.ts'
 import { againAfter, failureOf, isAboutCredentials, sentenceAbout, type Again, type S3Failure } from './s3-failure.ts'
 
@@ -90,10 +91,13 @@ export class S3Requests {
   }
 
   /** Without the client's error as its cause: that holds the request, with its headers. */
-  async error(what: string, error: unknown): Promise<RegentError> {
+  async error(what: Sayable, error: unknown): Promise<RegentError> {
     if (error instanceof RegentError) return error
     const why = sentenceAbout(failureOf(error), await this.#secrets())
-    return new RegentError('REGENT_BACKUP_STORE', `Store of backups ${this.#parts.address}: ${what}: ${why}.`)
+    return new RegentError(
+      'REGENT_BACKUP_STORE',
+      say`Store of backups ${this.#parts.address}: ${what}: ${reported(why)}.`,
+    )
   }
 
   /** What no message may hold. */

@@ -19,6 +19,7 @@ import { Expected, S3Requests } from './s3-requests.ts'
 import { upload, uploadIfAbsent, type Place } from './s3-upload.ts'
 import { SourceFailure } from './source-failure.ts'
 import type { BucketAddress } from './store-address.ts'
+import type { Sayable } from '#common/sentence/sentence.ts'
 
 /** What S3 deletes with one request. */
 const mostDeleted = 1_000
@@ -175,7 +176,7 @@ class S3Store implements ObjectStore {
   }
 
   /** Half a list would tell that backups, or what they need, are not there. */
-  #cutOff(what: string): Promise<unknown> {
+  #cutOff(what: Sayable): Promise<unknown> {
     return this.#requests.error(what, Object.assign(new Error(), { name: 'ListCutOff' }))
   }
 

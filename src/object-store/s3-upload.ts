@@ -10,6 +10,7 @@ import {
   type PutObjectCommandInput,
 } from '@aws-sdk/client-s3'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { compositeSum } from './composite-sum.ts'
 import type { Interruptible, PutOptions } from './object-store.ts'
 import { PartReader, type FilledPart } from './part-reader.ts'
@@ -200,7 +201,7 @@ class PartsUpload {
   #requireRoom(number: number): void {
     if (hasRoomFor(number)) return
     const { what } = this.#task
-    throw new RegentError('REGENT_BACKUP_STORE', `${what}: it is larger than S3 can hold in one object.`)
+    throw new RegentError('REGENT_BACKUP_STORE', say`${what}: it is larger than S3 can hold in one object.`)
   }
 
   async #complete(bytes: number): Promise<void> {
@@ -213,7 +214,7 @@ class PartsUpload {
       if (ChecksumSHA256 !== undefined && ChecksumSHA256 !== compositeSum(this.#digests))
         throw new RegentError(
           'REGENT_BACKUP_STORE',
-          `${what}: the store has another checksum of the whole than was sent.`,
+          say`${what}: the store has another checksum of the whole than was sent.`,
         )
     } catch (error) {
       if (!(error instanceof Expected)) throw error

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 import { complaintAboutKey } from './object-key.ts'
 
 /** Where backups lie, as a person writes it. `shown` is for people: no credentials can be in it. */
@@ -31,44 +32,44 @@ export function parseStoreAddress(text: string): StoreAddress {
   if (/^s3:/i.test(text)) return bucketAt(text)
   if (/^file:/i.test(text)) return folderAt(folderOfUrl(text))
   if (text.startsWith('/')) return folderAt(text)
-  if (/^[a-z][a-z0-9+.-]*:/i.test(text)) throw refusal('it begins in another way')
-  throw refusal('a relative folder has another meaning for each process: write the folder from / on')
+  if (/^[a-z][a-z0-9+.-]*:/i.test(text)) throw refusal(say`it begins in another way`)
+  throw refusal(say`a relative folder has another meaning for each process: write the folder from / on`)
 }
 
 function folderOfUrl(text: string): string {
-  if (!/^file:\/(?!\/[^/])/i.test(text)) throw refusal('a file: address names no host, and its folder begins with /')
-  if (/[?#]/.test(text)) throw refusal('a ? or # in the name of a folder is written as %3F or %23')
+  if (!/^file:\/(?!\/[^/])/i.test(text)) throw refusal(say`a file: address names no host, and its folder begins with /`)
+  if (/[?#]/.test(text)) throw refusal(say`a ? or # in the name of a folder is written as %3F or %23`)
   // The URL class would take `/a/../b` together to `/b`.
   if (/\/(\.|%2e){1,2}(\/|$)/i.test(text)) throw refusal(dots)
   try {
     return fileURLToPath(new URL(text))
   } catch {
-    throw refusal('a % in it is no percent-encoding that a folder can have; write % as %25')
+    throw refusal(say`a % in it is no percent-encoding that a folder can have; write % as %25`)
   }
 }
 
-const dots = 'a part of the folder is . or .., write the folder without'
+const dots = say`a part of the folder is . or .., write the folder without`
 
 function folderAt(path: string): FolderAddress {
   const parts = path.split('/').filter((part) => part !== '')
-  if (parts.length === 0) throw refusal('it names no folder below /')
+  if (parts.length === 0) throw refusal(say`it names no folder below /`)
   if (parts.some((part) => part === '.' || part === '..')) throw refusal(dots)
-  if (path.includes('\0')) throw refusal('a folder has no zero byte in its name')
+  if (path.includes('\0')) throw refusal(say`a folder has no zero byte in its name`)
   const folder = `/${parts.join('/')}`
   return { kind: 'folder', shown: folder, folder }
 }
 
 function bucketAt(text: string): BucketAddress {
   const [, bucket, rest = ''] = /^s3:\/\/([^/]*)(?:\/(.*))?$/is.exec(text) ?? []
-  if (bucket === undefined) throw refusal('after s3: come // and the name of the bucket')
+  if (bucket === undefined) throw refusal(say`after s3: come // and the name of the bucket`)
   if (text.includes('@'))
-    throw refusal('credentials never stand in an address: give them by the environment or a Secret')
-  if (/[?#]/.test(text)) throw refusal('it has parameters, and none are known')
+    throw refusal(say`credentials never stand in an address: give them by the environment or a Secret`)
+  if (/[?#]/.test(text)) throw refusal(say`it has parameters, and none are known`)
   const complaint = complaintAboutBucket(bucket)
-  if (complaint !== undefined) throw refusal(`the bucket's name ${complaint}`)
+  if (complaint !== undefined) throw refusal(say`the bucket's name ${reported(complaint)}`)
   const prefix = rest.replace(/(?<=[^/])\/$/, '')
   const wrong = prefix === '' ? undefined : complaintAboutPrefix(prefix)
-  if (wrong !== undefined) throw refusal(`the prefix after the bucket cannot be: ${wrong}`)
+  if (wrong !== undefined) throw refusal(say`the prefix after the bucket cannot be: ${reported(wrong)}`)
   return { kind: 's3', shown: prefix === '' ? `s3://${bucket}` : `s3://${bucket}/${prefix}`, bucket, prefix }
 }
 
@@ -92,6 +93,6 @@ function complaintAboutBucket(bucket: string): string | undefined {
   return undefined
 }
 
-function refusal(reason: string): RegentError {
-  return new RegentError('REGENT_BAD_REQUEST', `The address of a store of backups must be ${storeForms}; ${reason}.`)
+function refusal(reason: Sayable): RegentError {
+  return new RegentError('REGENT_BAD_REQUEST', say`The address of a store of backups must be ${storeForms}; ${reason}.`)
 }

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { ObjectStore } from './object-store.ts'
 
 /** A store in memory, which keeps what was written in the order of writing, and fails where a test says so. */
@@ -27,7 +28,7 @@ export class MemoryStore implements ObjectStore {
 
   async *get(key: string): AsyncGenerator<Uint8Array> {
     const content = this.objects.get(key)
-    if (content === undefined) throw new RegentError('REGENT_NOT_FOUND', `${key} is not in the store`)
+    if (content === undefined) throw new RegentError('REGENT_NOT_FOUND', say`${key} is not in the store`)
     yield content
   }
 

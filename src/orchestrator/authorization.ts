@@ -1,5 +1,6 @@
 import { carriesToken, isSameSecret, readTokenFile } from '#common/http/bearer-token.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 /** Who may ask: with a name and password of HTTP, or with the token of the API. */
 export interface Credentials {
@@ -12,7 +13,7 @@ export interface Credentials {
 export async function readLogin(path: string): Promise<string> {
   const login = await readTokenFile(path)
   if (!/^[^:]+:.+$/.test(login))
-    throw new RegentError('REGENT_BAD_FILE', `${path} holds no login; allowed is user:password, on one line`)
+    throw new RegentError('REGENT_BAD_FILE', say`${path} holds no login; allowed is user:password, on one line`)
   return login
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { shopRecovery } from '#manager/api/testing.ts'
 import type { Hands } from './trees/hands.ts'
 import { knownShop, orchestratorOver, watchedShop } from './testing.ts'
@@ -107,7 +108,7 @@ describe.each([
       carryOut: async () => void hand.push('steps'),
       async discover() {
         hand.push('discover')
-        throw new RegentError('REGENT_REFUSED', 'nobody answers "there"')
+        throw new RegentError('REGENT_REFUSED', say`nobody answers "there"`)
       },
     }
     const { app, asked, logged } = await orchestratorOver([known()], {

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { readLogin } from './authorization.ts'
 import { createOrchestrator, type OrchestratorOptions } from './create-orchestrator.ts'
 import type { HostNames } from './fleet/fleet.ts'
@@ -28,7 +29,7 @@ export async function openOrchestrator(
   const app = await createOrchestrator({ ...parts, hostNames, readOnly, also, ...(credentials && { credentials }) })
   await app.listen({ host, port }).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'EADDRINUSE'
-      ? new RegentError('REGENT_ADDRESS_IN_USE', `${host}:${port}, wanted for orchestrator’s interface, is taken`, {
+      ? new RegentError('REGENT_ADDRESS_IN_USE', say`${host}:${port}, wanted for orchestrator’s interface, is taken`, {
           cause: error,
         })
       : error

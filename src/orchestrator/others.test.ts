@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { shopRecovery } from '#manager/api/testing.ts'
 import { freePort } from '#test/support/free-port.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { knownShop, orchestratorOver, watchedShop } from './testing.ts'
 import type { Hands } from './trees/hands.ts'
 
@@ -146,7 +147,7 @@ test('A server that another manager knows is discovered there, and not searched 
     carryOut: async () => undefined,
     async discover(host) {
       searched.push(host)
-      throw new RegentError('REGENT_REFUSED', `${host} refuses the account`)
+      throw new RegentError('REGENT_REFUSED', say`${host} refuses the account`)
     },
   }
   const own = await orchestratorOver([watchedShop()], { hands, also: [`http://127.0.0.1:${last.port}`] })

@@ -5,6 +5,7 @@ import { aSituation, type SituationOverrides } from '#failover/testing.ts'
 import { createLogger } from '#common/log/logger.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { memoryClusters } from '#manager/api/testing.ts'
 import type { WatchedServer } from '#manager/clusters/watched.ts'
 import type { ClusterService, KnownCluster } from '#manager/clusters/cluster-service.ts'
@@ -66,9 +67,9 @@ export async function orchestratorOver(
       said.set(cluster, change(said.get(cluster) ?? {}))
     },
     async operate(cluster, operation, request) {
-      if (cluster === 'broken') throw new RegentError('REGENT_STORE_UNAVAILABLE', 'the store does not answer')
+      if (cluster === 'broken') throw new RegentError('REGENT_STORE_UNAVAILABLE', say`the store does not answer`)
       asked.push({ cluster, operation, request })
-      if (operation === 'failover') throw new RegentError('REGENT_REFUSED', 'no failover: nobody holds "everything"')
+      if (operation === 'failover') throw new RegentError('REGENT_REFUSED', say`no failover: nobody holds "everything"`)
       return { done: true, dryRun: false, sentence: 'done', recovery: 'r1' }
     },
     recoveries: () => recoveries,

@@ -33,7 +33,7 @@ const fileSchema = Type.Object({
   epoch: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER - 1 }),
 })
 
-const what = 'the epoch that this router led by before'
+const what = say`the epoch that this router led by before`
 
 /**
  * Keeps the epoch in a file. Sessions are led whether or not that can be read or written: a disk that is full,
@@ -93,7 +93,7 @@ async function readFound({ path, secret, warn }: EpochFileParts): Promise<number
     if (!Value.Check(fileSchema, said))
       throw new RegentError(
         'REGENT_BAD_FILE',
-        say`${what}, ${path}: ${complaintAbout(fileSchema, said) ?? 'does not have the expected shape'}`,
+        say`${what}, ${path}: ${complaintAbout(fileSchema, said) ?? say`does not have the expected shape`}`,
       )
     return said.cluster === digestOf(secret) ? said.epoch : 0
   } catch (error) {

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Clock, Machine } from '#common/ports/ports.ts'
 import { codeOf } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 import type { Cell, Cells, Lease } from './cells.ts'
 import { checkShape, parseVersioned } from './shape.ts'
 import type { Leadership } from './store.ts'
@@ -45,7 +46,7 @@ async function soundLease(cells: Cells, signal: AbortSignal): Promise<Cell | und
  * A damaged lease is nobody's. Safety rests on the record: at worst two managers work for a moment. Each taking raised
  * the revision, so no token was above it.
  */
-function leaseIn({ text, revision }: Cell, where: string): Held {
+function leaseIn({ text, revision }: Cell, where: Sayable): Held {
   try {
     return checkShape(leaseShape, parseVersioned(text, leaseVersion, where), where)
   } catch (error) {
@@ -60,7 +61,7 @@ function leaseIn({ text, revision }: Cell, where: string): Held {
  * renewal in time.
  */
 export function cellLease(cells: Cells, world: { readonly clock: Clock; readonly machine: Machine }): Lease {
-  const where = `${cells.place}: leader`
+  const where = say`${cells.place}: leader`
 
   async function change(
     wanted: (held: Held, now: { bootId: string; monotonicMs: number }) => Held | undefined,

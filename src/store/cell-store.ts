@@ -1,6 +1,7 @@
 import { emptyNotes, type ClusterNotes } from '#failover/protocol/notes.ts'
 import type { ClusterRecord } from '#failover/protocol/record.ts'
-import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
+import { codeOf, described, RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 import type { Timers } from '#common/ports/ports.ts'
 import type { Cells, Lease } from './cells.ts'
 import type { LeadingStore, Store } from './store.ts'
@@ -35,8 +36,8 @@ const cures = {
  * failure of the place as `REGENT_STORE_UNAVAILABLE`.
  */
 export function cellStore(cells: Cells, limits: StoreLimits): Store {
-  const within = <Result>(what: string, work: (signal: AbortSignal) => Promise<Result>) =>
-    withDeadline(`${cells.place}: ${what}`, limits, work)
+  const within = <Result>(what: Sayable, work: (signal: AbortSignal) => Promise<Result>) =>
+    withDeadline(say`${cells.place}: ${what}`, limits, work)
 
   /** Where what is stored cannot be used: says so, which object it is, and what a person can do. */
   async function sound<Result>(
@@ -51,10 +52,10 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
       if (code !== 'REGENT_BAD_FILE' && code !== 'REGENT_NEWER_VERSION') throw error
       const { object, removal } = cells.whereIs(`${kind}.${cluster}`)
       if (code === 'REGENT_NEWER_VERSION')
-        throw new RegentError(code, `${object}: ${describeError(error)}`, { cause: error })
+        throw new RegentError(code, say`${object}: ${described(error)}`, { cause: error })
       throw new RegentError(
         'REGENT_STORE_DAMAGED',
-        `the ${kind} of ${cluster}, ${object}, cannot be used: ${describeError(error)}. ${cures[kind](removal)}`,
+        say`the ${kind} of ${cluster}, ${object}, cannot be used: ${described(error)}. ${cures[kind](removal)}`,
         { cause: error },
       )
     }
@@ -63,13 +64,15 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
   async function notesOf(cluster: string) {
     const [stored, apart] = await Promise.all([
       sound('notes', cluster, async () => {
-        const cell = await within(`reading the notes of ${cluster}`, (signal) => cells.read(`notes.${cluster}`, signal))
+        const cell = await within(say`reading the notes of ${cluster}`, (signal) =>
+          cells.read(`notes.${cluster}`, signal),
+        )
         return {
           revision: cell?.revision ?? 0,
-          notes: cell === undefined ? emptyNotes : parseNotes(cell.text, `${cells.place}: notes of ${cluster}`),
+          notes: cell === undefined ? emptyNotes : parseNotes(cell.text, say`${cells.place}: notes of ${cluster}`),
         }
       }),
-      within(`reading the recoveries of ${cluster}`, (signal) => readRecoveries(cells, cluster, signal)),
+      within(say`reading the recoveries of ${cluster}`, (signal) => readRecoveries(cells, cluster, signal)),
     ])
     return { stored, apart, notes: { ...stored.notes, recoveries: joined(stored.notes.recoveries, apart.recoveries) } }
   }
@@ -87,7 +90,7 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
     const isMoved = stored.notes.recoveries.length > 0 && apart.revision !== null
     const text = printNotes(
       { ...next, recoveries: apart.revision === null ? stored.notes.recoveries : [] },
-      `next notes of ${cluster}`,
+      say`next notes of ${cluster}`,
     )
     const hasNew =
       recoveries.length !== apart.recoveries.length ||
@@ -99,7 +102,7 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
       )
     if (
       hasNew &&
-      !(await within(`writing the recoveries of ${cluster}`, (signal) =>
+      !(await within(say`writing the recoveries of ${cluster}`, (signal) =>
         writeRecoveries(cells, cluster, { ...apart, recoveries }, signal),
       ))
     )
@@ -107,23 +110,25 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
     if (!isMoved && isSameApart(next, stored.notes)) return true
     const cell = { revision: stored.revision + 1, text }
     return sound('notes', cluster, () =>
-      within(`writing the notes of ${cluster}`, (signal) =>
+      within(say`writing the notes of ${cluster}`, (signal) =>
         cells.swap(`notes.${cluster}`, stored.revision, cell, signal),
       ),
     )
   }
 
   async function recordOf(cluster: string): Promise<ClusterRecord | undefined> {
-    const cell = await within(`reading the record of ${cluster}`, (signal) => cells.read(`record.${cluster}`, signal))
+    const cell = await within(say`reading the record of ${cluster}`, (signal) =>
+      cells.read(`record.${cluster}`, signal),
+    )
     if (cell === undefined) return undefined
-    const where = `${cells.place}: record of ${cluster}`
+    const where = say`${cells.place}: record of ${cluster}`
     const record = parseRecord(cell.text, where)
     if (record.cluster !== cluster)
-      throw new RegentError('REGENT_BAD_FILE', `${where}: cluster is "${record.cluster}"; it must be "${cluster}"`)
+      throw new RegentError('REGENT_BAD_FILE', say`${where}: cluster is "${record.cluster}"; it must be "${cluster}"`)
     if (record.revision !== cell.revision)
       throw new RegentError(
         'REGENT_BAD_FILE',
-        `${where}: revision is ${record.revision}, and it was stored as ${cell.revision}`,
+        say`${where}: revision is ${record.revision}, and it was stored as ${cell.revision}`,
       )
     return record
   }
@@ -136,18 +141,18 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
 
     async compareAndSwap(cluster, expectedRevision, next) {
       checkCluster(cluster)
-      const where = `next record of ${cluster}`
+      const where = say`next record of ${cluster}`
       if (next.cluster !== cluster)
-        throw new RegentError('REGENT_INTERNAL', `${where}: it is of the cluster "${next.cluster}"`)
+        throw new RegentError('REGENT_INTERNAL', say`${where}: it is of the cluster "${next.cluster}"`)
       if (expectedRevision !== 0 && next.revision !== expectedRevision + 1) {
         throw new RegentError(
           'REGENT_INTERNAL',
-          `${where}: revision ${next.revision} does not follow ${expectedRevision}`,
+          say`${where}: revision ${next.revision} does not follow ${expectedRevision}`,
         )
       }
       const cell = { revision: next.revision, text: printRecord(next, where) }
       return sound('record', cluster, () =>
-        within(`writing the record of ${cluster}`, (signal) =>
+        within(say`writing the record of ${cluster}`, (signal) =>
           cells.swap(`record.${cluster}`, expectedRevision, cell, signal),
         ),
       )
@@ -167,7 +172,7 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
       }
       throw new RegentError(
         'REGENT_STORE_CONFLICT',
-        `${cells.place}: the notes of ${cluster} were changed by others ${updateAttempts} times in a row`,
+        say`${cells.place}: the notes of ${cluster} were changed by others ${updateAttempts} times in a row`,
       )
     },
 
@@ -175,7 +180,7 @@ export function cellStore(cells: Cells, limits: StoreLimits): Store {
       checkCluster(cluster)
       // The record last: a record without notes is whole, notes without their record are another cluster's.
       for (const kind of ['recoveries', 'notes', 'record'] as const)
-        await within(`removing the ${kind} of ${cluster}`, (signal) => cells.remove(`${kind}.${cluster}`, signal))
+        await within(say`removing the ${kind} of ${cluster}`, (signal) => cells.remove(`${kind}.${cluster}`, signal))
     },
 
     close: () => cells.close(),
@@ -190,15 +195,17 @@ export function leadingCellStore(cells: Cells, lease: Lease, limits: StoreLimits
     async lead(manager, ttlMs) {
       checkManager(manager)
       if (!(ttlMs > 0 && ttlMs <= longestLeaseMs))
-        throw new RegentError('REGENT_BAD_REQUEST', `ttlMs is ${ttlMs}; it must be from 1 to ${longestLeaseMs}`)
-      return withDeadline(`${cells.place}: leadership for ${manager}`, limits, (signal) =>
+        throw new RegentError('REGENT_BAD_REQUEST', say`ttlMs is ${ttlMs}; it must be from 1 to ${longestLeaseMs}`)
+      return withDeadline(say`${cells.place}: leadership for ${manager}`, limits, (signal) =>
         lease.lead(manager, ttlMs, signal),
       )
     },
 
     async resign(manager) {
       checkManager(manager)
-      await withDeadline(`${cells.place}: resignation of ${manager}`, limits, (signal) => lease.resign(manager, signal))
+      await withDeadline(say`${cells.place}: resignation of ${manager}`, limits, (signal) =>
+        lease.resign(manager, signal),
+      )
     },
   }
 }
@@ -208,14 +215,14 @@ export function leadingCellStore(cells: Cells, lease: Lease, limits: StoreLimits
  * @throws RegentError `REGENT_STORE_UNAVAILABLE` then and for every failure that has no code of its own
  */
 export async function withDeadline<Result>(
-  what: string,
+  what: Sayable,
   limits: StoreLimits,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   const controller = new AbortController()
   const late = Promise.withResolvers<never>()
   const timer = limits.timers.after(limits.deadlineMs, () => {
-    const error = new RegentError('REGENT_STORE_UNAVAILABLE', `${what}: no answer within ${limits.deadlineMs} ms`)
+    const error = new RegentError('REGENT_STORE_UNAVAILABLE', say`${what}: no answer within ${limits.deadlineMs} ms`)
     controller.abort(error)
     late.reject(error)
   })
@@ -223,7 +230,7 @@ export async function withDeadline<Result>(
     return await Promise.race([work(controller.signal), late.promise])
   } catch (error) {
     if (error instanceof RegentError) throw error
-    throw new RegentError('REGENT_STORE_UNAVAILABLE', `${what}: ${describeError(error)}`, { cause: error })
+    throw new RegentError('REGENT_STORE_UNAVAILABLE', say`${what}: ${described(error)}`, { cause: error })
   } finally {
     timer.cancel()
   }
@@ -233,12 +240,12 @@ function checkCluster(cluster: string): void {
   if (!/^[a-z][a-z0-9-]{0,38}$/.test(cluster)) {
     throw new RegentError(
       'REGENT_BAD_NAME',
-      `cluster "${cluster}": a cluster's name begins with a letter and has at most 39 lower-case letters, digits and dashes`,
+      say`cluster "${cluster}": a cluster's name begins with a letter and has at most 39 lower-case letters, digits and dashes`,
     )
   }
 }
 
 function checkManager(manager: string): void {
   if (!/^[!-~]{1,200}$/.test(manager))
-    throw new RegentError('REGENT_BAD_NAME', `manager "${manager}": it must be 1 to 200 visible ASCII characters`)
+    throw new RegentError('REGENT_BAD_NAME', say`manager "${manager}": it must be 1 to 200 visible ASCII characters`)
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 import type { Cell, CellName, Cells } from './cells.ts'
 import { decodeText } from './shape.ts'
 import { syncFolder } from '#common/files/sync-folder.ts'
@@ -60,7 +61,7 @@ async function readCell(folder: string, signal: AbortSignal): Promise<Cell | und
       return { revision: head.revision, text: decodeText(bytes, path) }
     }
     // Swapped between the two looks, and the old text was cleared away; a head that stays without its text is damage.
-    if (last === head.base) throw damaged(folder, `${head.base}.json is missing`)
+    if (last === head.base) throw damaged(folder, say`${head.base}.json is missing`)
     last = head.base
   }
 }
@@ -132,7 +133,7 @@ async function findHead(folder: string): Promise<Head | undefined> {
   })
   // A listing during a rename can show both names, the old and the new.
   const newest = heads.sort((a, b) => b.revision - a.revision)[0]
-  if (newest === undefined) throw damaged(folder, 'there is no <revision>-<random>.head in it')
+  if (newest === undefined) throw damaged(folder, say`there is no <revision>-<random>.head in it`)
   return newest
 }
 
@@ -186,9 +187,9 @@ function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? ''
 }
 
-function damaged(folder: string, what: string): RegentError {
+function damaged(folder: string, what: Sayable): RegentError {
   return new RegentError(
     'REGENT_BAD_FILE',
-    `${folder} is damaged: ${what}; restore the folder, never delete parts of it by hand`,
+    say`${folder} is damaged: ${what}; restore the folder, never delete parts of it by hand`,
   )
 }

@@ -3,6 +3,7 @@ import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import { configMaps, type ConfigMap } from '#controller-runtime/objects/config-map.ts'
 import type { ObjectKey, OwnerReference } from '#controller-runtime/objects/objects.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 import type { Cell, CellName, Cells } from './cells.ts'
 
 /** What a store asks of the API. */
@@ -30,7 +31,7 @@ export function kubeCells(client: StoreClient, namespace: string, owner?: OwnerR
       seen.delete(name)
       return undefined
     }
-    const cell = cellIn(found, `${namespace}/${objectNameOf(name)}`)
+    const cell = cellIn(found, say`${namespace}/${objectNameOf(name)}`)
     seen.set(name, { resourceVersion: found.metadata.resourceVersion ?? '', revision: cell.revision })
     return cell
   }
@@ -111,12 +112,12 @@ function dataOf({ revision, text }: Cell): Readonly<Record<string, string>> {
   return { revision: String(revision), text }
 }
 
-function cellIn({ data = {} }: ConfigMap, where: string): Cell {
+function cellIn({ data = {} }: ConfigMap, where: Sayable): Cell {
   const revision = Number(data['revision'])
   if (data['text'] === undefined || !Number.isSafeInteger(revision) || revision < 1) {
     throw new RegentError(
       'REGENT_BAD_FILE',
-      `ConfigMap ${where} is none of Regent's: its "revision" is ${JSON.stringify(data['revision'])?.slice(0, 40) ?? 'missing'}`,
+      say`ConfigMap ${where} is none of Regent's: its "revision" is ${JSON.stringify(data['revision'])?.slice(0, 40) ?? say`missing`}`,
     )
   }
   return { revision, text: data['text'] }

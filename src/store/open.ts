@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { fileStore } from './file.ts'
 import { memoryStore } from './memory.ts'
 import { redisStore } from './redis.ts'
@@ -37,7 +38,7 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
     default:
       throw new RegentError(
         'REGENT_BAD_REQUEST',
-        `A store cannot begin with "${scheme}:"; it must be one of ${storeForms}.`,
+        say`A store cannot begin with "${scheme}:"; it must be one of ${storeForms}.`,
       )
   }
 }
@@ -47,7 +48,7 @@ function folderIn(url: string): string {
   if (folder === '' || folder.includes('\0') || /^\/\/[^/]/.test(folder)) {
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      `The store ${JSON.stringify(url.slice(0, 80))} names no folder; write file:/path or the path alone.`,
+      say`The store ${JSON.stringify(url.slice(0, 80))} names no folder; write file:/path or the path alone.`,
     )
   }
   return folder

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import type { RedisOptions } from 'ioredis'
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 
 /** Where a Redis is, and how to log in. */
 export interface RedisAddress {
@@ -11,7 +12,7 @@ export interface RedisAddress {
 
 export type RedisLogin = Pick<RedisOptions, 'host' | 'port' | 'db' | 'username' | 'password' | 'tls'>
 
-const form = 'redis://[user:password@]host[:port][/database], or rediss:// for TLS'
+const form = say`redis://[user:password@]host[:port][/database], or rediss:// for TLS`
 
 /**
  * Reads `redis://[user:password@]host[:port][/database]`; `rediss:` is the same over TLS, with the certificate checked
@@ -21,8 +22,8 @@ const form = 'redis://[user:password@]host[:port][/database], or rediss:// for T
 export function parseRedisAddress(text: string): RedisAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !['redis:', 'rediss:'].includes(url.protocol) || url.hostname === '')
-    throw refusal('it is not of that form')
-  if (url.search !== '' || url.hash !== '') throw refusal('it has parameters, and none are known')
+    throw refusal(say`it is not of that form`)
+  if (url.search !== '' || url.hash !== '') throw refusal(say`it has parameters, and none are known`)
   const db = databaseIn(url)
   const port = Number(url.port || 6379)
   return {
@@ -35,7 +36,7 @@ function databaseIn(url: URL): number {
   const digits = /^\/?([0-9]{0,5})$/.exec(url.pathname)?.[1]
   // Not shown: after a / that should have been percent-encoded it could be the rest of a password.
   if (digits === undefined)
-    throw refusal('the database after the / must be a number, and a / in a password must be written as %2F')
+    throw refusal(say`the database after the / must be a number, and a / in a password must be written as %2F`)
   return Number(digits)
 }
 
@@ -57,10 +58,10 @@ function decoded(part: string): string {
     return decodeURIComponent(part)
   } catch {
     // Not kept as the cause: it could repeat what it failed on.
-    throw refusal('user or password has a % that is no percent-encoding; write it as %25')
+    throw refusal(say`user or password has a % that is no percent-encoding; write it as %25`)
   }
 }
 
-function refusal(reason: string): RegentError {
-  return new RegentError('REGENT_BAD_REQUEST', `The address of the Redis store must be ${form}; ${reason}.`)
+function refusal(reason: Sayable): RegentError {
+  return new RegentError('REGENT_BAD_REQUEST', say`The address of the Redis store must be ${form}; ${reason}.`)
 }

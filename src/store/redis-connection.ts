@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, describeError, RegentError } from '#common/errors/errors.ts'
+import { say, text } from '#common/sentence/sentence.ts'
 import { realTimers } from '#common/ports/real-world.ts'
 import type { RedisAddress } from './redis-address.ts'
 import { dangersIn, parseInfo, rewriteRunning, settings } from './redis-safety.ts'
@@ -142,7 +143,10 @@ async function assertSafe(client: Redis, place: string): Promise<void> {
   const listening = await client.pubsub('NUMSUB', '__sentinel__:hello')
   const dangers = dangersIn({ config: await configOf(client, place), info, sentinels: Number(listening[1] ?? 0) })
   if (dangers.length > 0)
-    throw new RegentError('REGENT_STORE_UNSAFE', `${place} could lose what it confirmed: ${dangers.join('; ')}.`)
+    throw new RegentError(
+      'REGENT_STORE_UNSAFE',
+      say`${place} could lose what it confirmed: ${text(dangers.join('; '))}.`,
+    )
 }
 
 async function infoAfterRewrite(client: Redis, place: string): Promise<Readonly<Record<string, string>>> {
@@ -153,7 +157,7 @@ async function infoAfterRewrite(client: Redis, place: string): Promise<Readonly<
   }
   throw new RegentError(
     'REGENT_STORE_UNAVAILABLE',
-    `${place} rewrites its append-only file, perhaps for the first time; what it confirms may be lost until that ends.`,
+    say`${place} rewrites its append-only file, perhaps for the first time; what it confirms may be lost until that ends.`,
   )
 }
 
@@ -166,7 +170,7 @@ async function configOf(client: Redis, place: string): Promise<Record<string, st
       throw error
     throw new RegentError(
       'REGENT_STORE_UNSAFE',
-      `${place} does not tell whether it is safe (${describeError(error)}): ACL SETUSER <user> +config|get +info +pubsub|numsub +client|id +client|kill.`,
+      say`${place} does not tell whether it is safe (${described(error)}): ACL SETUSER <user> +config|get +info +pubsub|numsub +client|id +client|kill.`,
     )
   }
 }

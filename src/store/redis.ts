@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { realTimers } from '#common/ports/real-world.ts'
 import { leadingCellStore, storeDeadlineMs, withDeadline } from './cell-store.ts'
 import type { CellName, Cells, Lease } from './cells.ts'
@@ -31,7 +32,7 @@ export async function redisStore(url: string, options: RedisStoreOptions = {}): 
   const connection = new RedisConnection(address, { allowVolatile, deadlineMs })
   const limits = { timers: realTimers, deadlineMs }
   try {
-    await withDeadline(`${address.shown}: opening`, limits, (signal) =>
+    await withDeadline(say`${address.shown}: opening`, limits, (signal) =>
       connection.run(signal, (client) => client.ping()),
     )
   } catch (error) {
@@ -79,9 +80,9 @@ function redisCells(connection: RedisConnection, place: string, guarded: boolean
         if (!revision || !text || !/^[0-9]{1,15}$/.test(revision.toString()))
           throw new RegentError(
             'REGENT_BAD_FILE',
-            `${place}: ${keyOf(name)} has ${revision ? `the revision "${revision.toString().slice(0, 40)}"` : 'no revision'} and ${text ? 'a' : 'no'} text`,
+            say`${place}: ${keyOf(name)} has ${revision ? say`the revision "${revision.toString().slice(0, 40)}"` : say`no revision`} and ${text ? say`a` : say`no`} text`,
           )
-        return { revision: Number(revision.toString()), text: decodeText(text, `${place}: ${keyOf(name)}`) }
+        return { revision: Number(revision.toString()), text: decodeText(text, say`${place}: ${keyOf(name)}`) }
       }),
     swap: (name, expectedRevision, next, signal) =>
       connection.run(signal, async (client) => {
@@ -97,7 +98,7 @@ function redisCells(connection: RedisConnection, place: string, guarded: boolean
         if (outcome !== 'unsafe') return outcome === 'won'
         throw new RegentError(
           'REGENT_STORE_UNSAFE',
-          `${place} got a replica or became one since it was checked; nothing was written. INFO replication tells which; REPLICAOF NO ONE there ends it.`,
+          say`${place} got a replica or became one since it was checked; nothing was written. INFO replication tells which; REPLICAOF NO ONE there ends it.`,
         )
       }),
     remove: (name, signal) =>

@@ -1,5 +1,6 @@
 import { recoveriesKept, type ClusterNotes, type Recovery } from '#failover/protocol/notes.ts'
 import { codeOf } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 import type { Cells } from './cells.ts'
 import { parseRecoveries, printRecoveries } from './wire.ts'
 
@@ -21,7 +22,7 @@ export async function readRecoveries(cells: Cells, cluster: string, signal: Abor
     const cell = await cells.read(`recoveries.${cluster}`, signal)
     return cell === undefined
       ? { recoveries: [], revision: 0 }
-      : { recoveries: recoveriesIn(cell.text, `${cells.place}: recoveries of ${cluster}`), revision: cell.revision }
+      : { recoveries: recoveriesIn(cell.text, say`${cells.place}: recoveries of ${cluster}`), revision: cell.revision }
   } catch (error) {
     if (codeOf(error) === 'REGENT_NEWER_VERSION') return { recoveries: [], revision: null }
     if (codeOf(error) !== 'REGENT_BAD_FILE') throw error
@@ -30,7 +31,7 @@ export async function readRecoveries(cells: Cells, cluster: string, signal: Abor
   }
 }
 
-function recoveriesIn(text: string, where: string): readonly Recovery[] {
+function recoveriesIn(text: string, where: Sayable): readonly Recovery[] {
   try {
     return parseRecoveries(text, where)
   } catch (error) {
@@ -47,7 +48,7 @@ export async function writeRecoveries(
   signal: AbortSignal,
 ): Promise<boolean> {
   if (revision === null) return true
-  const next = { revision: revision + 1, text: printRecoveries(recoveries, `next recoveries of ${cluster}`) }
+  const next = { revision: revision + 1, text: printRecoveries(recoveries, say`next recoveries of ${cluster}`) }
   return cells.swap(`recoveries.${cluster}`, revision, next, signal)
 }
 

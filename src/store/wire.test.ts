@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { emptyNotes, type ClusterNotes } from '#failover/protocol/notes.ts'
 import { codeOf, describeError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { shop } from './contract.ts'
 import { decodeText } from './shape.ts'
 import { parseNotes, parseRecord, printNotes, printRecord } from './wire.ts'
@@ -49,16 +50,16 @@ const ofGroup = { name: '0a0a0a0a-0b0b-8c0c-8d0d-0e0e0e0e0e0e', forming: false }
 describe('A stored record', () => {
   it('of a group is read with the view by which that group was followed, and without', () => {
     for (const group of [ofGroup, { ...ofGroup, view: '17321234567890123:6' }])
-      expect(parseRecord(recordWith({ group }), 'record of shop').group).toEqual(group)
+      expect(parseRecord(recordWith({ group }), say`record of shop`).group).toEqual(group)
   })
 
   it('is read back as it was written', () => {
-    expect(parseRecord(printRecord(shop, 'here'), 'here')).toEqual(shop)
+    expect(parseRecord(printRecord(shop, say`here`), say`here`)).toEqual(shop)
     const fetching = { ...shop, intent: { kind: 'fetch', by: 'x', candidate: 'shop-1@b1' } } as const
-    expect(parseRecord(printRecord(fetching, 'here'), 'here')).toEqual(fetching)
+    expect(parseRecord(printRecord(fetching, say`here`), say`here`)).toEqual(fetching)
     const group = { ...ofGroup, parted: true } as const
     const chosen = { ...shop, doubted: { since: 2, members: ['shop-1@b1'] }, group } as const
-    expect(parseRecord(printRecord(chosen, 'here'), 'here')).toEqual(chosen)
+    expect(parseRecord(printRecord(chosen, say`here`), say`here`)).toEqual(chosen)
   })
 
   it.each([
@@ -107,19 +108,19 @@ describe('A stored record', () => {
       'unknown key "reason"',
     ],
   ])('with %s is refused, naming what is wrong', (_, text, complaint) => {
-    const failure = failureOf(() => parseRecord(text, 'record of shop'))
+    const failure = failureOf(() => parseRecord(text, say`record of shop`))
     expect(failure).toContain('REGENT_BAD_FILE record of shop')
     expect(failure).toContain(complaint)
   })
 
   it('of a newer version is refused with a sentence, whatever else is in it', () => {
-    expect(failureOf(() => parseRecord('{"version":2,"shape":"unknown"}', 'record of shop'))).toBe(
+    expect(failureOf(() => parseRecord('{"version":2,"shape":"unknown"}', say`record of shop`))).toBe(
       'REGENT_NEWER_VERSION record of shop was written by a newer Regent: version 2, and this one understands up to 1',
     )
   })
 
   it('that breaks a rule is never printed', () => {
-    expect(failureOf(() => printRecord({ ...shop, epoch: 0 }, 'next record'))).toContain(
+    expect(failureOf(() => printRecord({ ...shop, epoch: 0 }, say`next record`))).toContain(
       'REGENT_BAD_FILE next record: epoch is 0',
     )
   })
@@ -127,31 +128,31 @@ describe('A stored record', () => {
 
 describe('Stored notes', () => {
   it('are read back as they were written', () => {
-    expect(parseNotes(printNotes(notes, 'here'), 'here')).toEqual(notes)
-    expect(parseNotes(printNotes(emptyNotes, 'here'), 'here')).toEqual(emptyNotes)
+    expect(parseNotes(printNotes(notes, say`here`), say`here`)).toEqual(notes)
+    expect(parseNotes(printNotes(emptyNotes, say`here`), say`here`)).toEqual(emptyNotes)
     const unsettled = {
       ...notes,
       unsettled: [{ member: 'shop-0@a0', epoch: 2, agentRun: 'f00', sequence: 9 }],
     } as const
-    expect(parseNotes(printNotes(unsettled, 'here'), 'here')).toEqual(unsettled)
+    expect(parseNotes(printNotes(unsettled, say`here`), say`here`)).toEqual(unsettled)
   })
 
   it('hold downtimes of instances, one each', () => {
     const with1 = { ...notes, downtimes: [{ instance: 'shop-1', untilWallMs: 5, reason: 'new disk', owner: 'ann' }] }
-    expect(parseNotes(printNotes(with1, 'here'), 'here')).toEqual(with1)
+    expect(parseNotes(printNotes(with1, say`here`), say`here`)).toEqual(with1)
   })
 
   it('hold who has which instance in maintenance, each with a whole number', () => {
     const held = { id: 1_764_331_200_000, owner: 'ann', reason: 'disk', beganWallMs: 1.5, untilWallMs: 600_001.5 }
     const said = { ...notes, annotations: { maintenances: { 'shop-1': held } } }
-    expect(parseNotes(printNotes(said, 'here'), 'here')).toEqual(said)
+    expect(parseNotes(printNotes(said, say`here`), say`here`)).toEqual(said)
     const broken = { ...notes, annotations: { maintenances: { 'shop-1': { ...held, id: 1.5 } } } }
-    expect(failureOf(() => printNotes(broken, 'here'))).not.toBe('no error')
+    expect(failureOf(() => printNotes(broken, say`here`))).not.toBe('no error')
   })
 
   it('of an older manager, which knew of the last failover only, are read', () => {
     const { automaticFailovers: _, ...older } = notes
-    expect(parseNotes(JSON.stringify(older), 'here')).toEqual(older)
+    expect(parseNotes(JSON.stringify(older), say`here`)).toEqual(older)
   })
 
   it.each([
@@ -192,22 +193,22 @@ describe('Stored notes', () => {
       'recoveries.0.timeline.0.atMs is "1"',
     ],
   ])('with %s are refused, naming what is wrong', (_, text, complaint) => {
-    const failure = failureOf(() => parseNotes(text, 'notes of shop'))
+    const failure = failureOf(() => parseNotes(text, say`notes of shop`))
     expect(failure).toContain('REGENT_BAD_FILE notes of shop')
     expect(failure).toContain(complaint)
   })
 
   it('of a newer version are refused with a sentence', () => {
-    expect(failureOf(() => parseNotes(notesWith({ version: 9 }), 'notes of shop'))).toContain('REGENT_NEWER_VERSION')
+    expect(failureOf(() => parseNotes(notesWith({ version: 9 }), say`notes of shop`))).toContain('REGENT_NEWER_VERSION')
   })
 })
 
 describe('Bytes of a stored object', () => {
   it('that are not UTF-8, or far too many, are refused', () => {
-    expect(failureOf(() => decodeText(Uint8Array.of(0x7b, 0xff), 'record of shop'))).toBe(
+    expect(failureOf(() => decodeText(Uint8Array.of(0x7b, 0xff), say`record of shop`))).toBe(
       'REGENT_BAD_FILE record of shop is not UTF-8 text',
     )
-    expect(failureOf(() => decodeText(new Uint8Array(9 * 1024 * 1024), 'record of shop'))).toContain(
+    expect(failureOf(() => decodeText(new Uint8Array(9 * 1024 * 1024), say`record of shop`))).toContain(
       'REGENT_BAD_FILE record of shop has 9437184 bytes',
     )
   })

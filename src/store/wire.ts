@@ -6,6 +6,7 @@ import { recordVersion, type ClusterRecord, type Intent } from '#failover/protoc
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { MemberId } from '#topology/snapshot/member.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 import { checkShape, excerpt, parseVersioned } from './shape.ts'
 
 /**
@@ -208,12 +209,12 @@ const recoveriesShape = Compile(
 )
 
 /** Reads stored recoveries; errors as those of `parseRecord`. */
-export function parseRecoveries(text: string, where: string): readonly Recovery[] {
+export function parseRecoveries(text: string, where: Sayable): readonly Recovery[] {
   return checkShape(recoveriesShape, parseVersioned(text, notesVersion, where), where).recoveries
 }
 
 /** The recoveries as they are stored; errors as those of `printRecord`. */
-export function printRecoveries(recoveries: readonly Recovery[], where: string): string {
+export function printRecoveries(recoveries: readonly Recovery[], where: Sayable): string {
   const text = JSON.stringify({ version: notesVersion, recoveries })
   parseRecoveries(text, where)
   return text
@@ -224,11 +225,14 @@ export function printRecoveries(recoveries: readonly Recovery[], where: string):
  * @param where names the place in errors
  * @throws RegentError `REGENT_NEWER_VERSION`, or `REGENT_BAD_FILE` naming the first field that is wrong and its value
  */
-export function parseRecord(text: string, where: string): ClusterRecord {
+export function parseRecord(text: string, where: Sayable): ClusterRecord {
   const shaped = checkShape(recordShape, parseVersioned(text, recordVersion, where), where)
-  const record: ClusterRecord = { ...shaped, intent: shaped.intent && checkIntent(shaped.intent, `${where}: intent`) }
+  const record: ClusterRecord = {
+    ...shaped,
+    intent: shaped.intent && checkIntent(shaped.intent, say`${where}: intent`),
+  }
   const problem = contradictionIn(record)
-  if (problem !== undefined) throw new RegentError('REGENT_BAD_FILE', `${where}: ${problem}`)
+  if (problem !== undefined) throw new RegentError('REGENT_BAD_FILE', say`${where}: ${reported(problem)}`)
   return record
 }
 
@@ -236,25 +240,25 @@ export function parseRecord(text: string, where: string): ClusterRecord {
  * The record as it is stored, in the newest version. A record that could not be read back is never written.
  * @throws RegentError `REGENT_BAD_FILE`
  */
-export function printRecord(record: ClusterRecord, where: string): string {
+export function printRecord(record: ClusterRecord, where: Sayable): string {
   const text = JSON.stringify({ ...record, version: recordVersion })
   parseRecord(text, where)
   return text
 }
 
 /** Reads stored notes; errors as those of `parseRecord`. */
-export function parseNotes(text: string, where: string): ClusterNotes {
+export function parseNotes(text: string, where: Sayable): ClusterNotes {
   return checkShape(notesShape, parseVersioned(text, notesVersion, where), where)
 }
 
 /** The notes as they are stored; errors as those of `printRecord`. */
-export function printNotes(notes: ClusterNotes, where: string): string {
+export function printNotes(notes: ClusterNotes, where: Sayable): string {
   const text = JSON.stringify({ ...notes, version: notesVersion })
   parseNotes(text, where)
   return text
 }
 
-function checkIntent(intent: { readonly kind: Intent['kind'] }, where: string): Intent {
+function checkIntent(intent: { readonly kind: Intent['kind'] }, where: Sayable): Intent {
   return intent.kind === 'fetch'
     ? checkShape(fetchIntentShape, intent, where)
     : checkShape(switchoverIntentShape, intent, where)

@@ -13,6 +13,7 @@ import { ask, namespaces, type RawAnswer } from './clients.ts'
 import { describeCharts, only, render } from './helm.ts'
 import { patienceMs } from '../support/patience.ts'
 import { onApiServer } from './on-api-server.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 interface Webhook {
   readonly name: string
@@ -82,7 +83,7 @@ onApiServer('a pod on a real API server', (api) =>
         { dns: [], ips: [host], purposes: ['server'], validMs: 3_600_000 },
         moment,
       )
-      certificates.put({ ...leaf, ca: authority.cert }, 'a test')
+      certificates.put({ ...leaf, ca: authority.cert }, say`a test`)
       const { '/mutate/pods': shipped } = admissionRoutes({
         defaults: {},
         lifecycleAgent: { image: 'regent:1', pullPolicy: 'Never', address: '0.0.0.0' },

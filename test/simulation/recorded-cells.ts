@@ -1,6 +1,7 @@
 import type { ClusterRecord } from '#failover/protocol/record.ts'
 import { parseRecord, printRecord } from '#store/wire.ts'
 import type { Cell, CellName } from '#store/cells.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 /** What is in the store. Each record that is put there must follow from the one before. */
 export class RecordedCells extends Map<CellName, Cell> {
@@ -21,13 +22,13 @@ export class RecordedCells extends Map<CellName, Cell> {
     const revision = record.revision + 1
     this.set(`record.${record.cluster}`, {
       revision,
-      text: printRecord({ ...record, revision }, 'the simulated store'),
+      text: printRecord({ ...record, revision }, say`the simulated store`),
     })
   }
 
   override set(name: CellName, cell: Cell): this {
     if (name.startsWith('record.')) {
-      const next = parseRecord(cell.text, 'the simulated store')
+      const next = parseRecord(cell.text, say`the simulated store`)
       const before = this.#record
       this.violation ??= wrongStep(before, next)
       this.#record = next

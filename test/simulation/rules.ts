@@ -7,6 +7,7 @@ import type { Clients } from './clients.ts'
 import { whatBreaksInGroup } from './group/rules.ts'
 import type { Machine } from './machine.ts'
 import { cluster as clusterName, type SimulatedCluster } from './simulated-cluster.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 interface Scene {
   readonly cluster: SimulatedCluster
@@ -124,7 +125,7 @@ function heldByAtLeast(count: number, sets: readonly GtidSet[]): GtidSet {
 function isUnsettled(cluster: SimulatedCluster, { primary }: ClusterRecord): boolean {
   const { cells } = cluster
   const notes = cells.get(`notes.${clusterName}`)
-  if (notes !== undefined && isNotedUnsettled(parseNotes(notes.text, 'the simulated store'), primary)) return true
+  if (notes !== undefined && isNotedUnsettled(parseNotes(notes.text, say`the simulated store`), primary)) return true
   return cluster.observation(instanceOf(primary))?.stored.unsettled !== false
 }
 

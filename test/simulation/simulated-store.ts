@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { cellLease } from '#store/cell-lease.ts'
 import { leadingCellStore, storeDeadlineMs } from '#store/cell-store.ts'
 import type { Cell, CellName, Cells } from '#store/cells.ts'
@@ -46,7 +47,7 @@ export function simulatedStore(place: string, life: ProcessLife, ports: StorePor
   function access<Result>(verb: string, work: () => Result): Promise<Result> {
     return life.call(verb, async () => {
       await travels(place, 'store', weather.requestsLateMs)
-      if (random.chance(0.005)) throw new RegentError('REGENT_STORE_UNAVAILABLE', 'the store is busy')
+      if (random.chance(0.005)) throw new RegentError('REGENT_STORE_UNAVAILABLE', say`the store is busy`)
       const result = work()
       if (random.chance(weather.answersLost)) await new Promise(() => undefined)
       await travels('store', place, weather.answersLateMs)

@@ -1,5 +1,6 @@
 import type { Agent } from '#agents/agent.ts'
-import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
+import { codeOf, described, RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 import type { Transport } from '#common/ports/ports.ts'
 import type { AgentFeed, FeedListener } from '#manager/loop/agent-feed.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
@@ -47,8 +48,8 @@ export function simulatedTransport(from: string, ports: TransportPorts): Transpo
         const to = at(address)
         if (to === undefined) throw new Error(`nothing is at ${address}`)
         const sent = asJson(body)
-        const unreachable = (why: string): void =>
-          reject(new RegentError('REGENT_AGENT_UNREACHABLE', `the agent at ${address} did not answer: ${why}`))
+        const unreachable = (why: Sayable): void =>
+          reject(new RegentError('REGENT_AGENT_UNREACHABLE', say`the agent at ${address} did not answer: ${why}`))
         const back = (answer: () => void): void => {
           time.after(network.delayMs(), () => {
             if (!network.reaches(to.place, from)) return
@@ -58,14 +59,14 @@ export function simulatedTransport(from: string, ports: TransportPorts): Transpo
         }
         const arrives = (listening = to.listening): void => {
           if (!network.reaches(from, to.place)) return
-          if (listening === null) return back(() => unreachable('connection refused'))
+          if (listening === null) return back(() => unreachable(say`connection refused`))
           listening.life.enter(() => {
             const blind = listening.whyBlind?.() ?? null
             if (blind !== null) return back(() => reject(blind))
             listening.ordered(path, sent)
             const handler = listening.agent.orders.get(path)
             if (handler === undefined) throw new Error(`no agent knows ${path}`)
-            const reset = (): void => back(() => unreachable('connection reset'))
+            const reset = (): void => back(() => unreachable(say`connection reset`))
             listening.connections.add(reset)
             const answering = handler(sent).finally(() => listening.connections.delete(reset))
             answering.then(
@@ -74,7 +75,7 @@ export function simulatedTransport(from: string, ports: TransportPorts): Transpo
                 const said = asJson(answer)
                 back(() => resolve(said))
               },
-              (error: unknown) => back(() => reject(new RegentError(codeOf(error), describeError(error)))),
+              (error: unknown) => back(() => reject(new RegentError(codeOf(error), say`${described(error)}`))),
             )
           })
         }
@@ -84,7 +85,7 @@ export function simulatedTransport(from: string, ports: TransportPorts): Transpo
         })
         if (random.chance(network.repeats))
           time.after(random.between(1, 3_000), () => arrivesAgain(arrives, to.listening, at(address)?.listening))
-        const deadline = time.after(deadlineMs, () => unreachable(`no answer within ${deadlineMs} ms`))
+        const deadline = time.after(deadlineMs, () => unreachable(say`no answer within ${deadlineMs} ms`))
       }),
   }
 }

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 import { endOfGtidNumbers, gtidNumber, type GtidNumber } from './gtid-number.ts'
 import { intervalsOf, type Intervals } from './intervals.ts'
 
@@ -31,7 +32,7 @@ export function parseIntervals(text: string): ReadonlyMap<GtidSource, Intervals>
   if (cursor.at === text.length) return new Map()
   do parseUuidSet(cursor, pairs)
   while (skip(cursor, ','))
-  if (cursor.at < text.length) fail(cursor, 'a "," or ":" or the end is expected')
+  if (cursor.at < text.length) fail(cursor, say`a "," or ":" or the end is expected`)
   return sortedBySource(pairs)
 }
 
@@ -42,14 +43,14 @@ function sortedBySource(pairs: ReadonlyMap<GtidSource, Intervals>): ReadonlyMap<
 
 /** `uuid:interval…[:tag:interval…]…`: a tag holds for the intervals that follow it, until the next tag. */
 function parseUuidSet(cursor: Cursor, pairs: Map<GtidSource, GtidNumber[]>): void {
-  const server = match(cursor, uuid) ?? fail(cursor, 'a UUID is expected')
-  if (!skip(cursor, ':')) fail(cursor, 'a ":" and an interval are expected after the UUID')
+  const server = match(cursor, uuid) ?? fail(cursor, say`a UUID is expected`)
+  if (!skip(cursor, ':')) fail(cursor, say`a ":" and an interval are expected after the UUID`)
   let source = server
   do {
     const name = isDigit(cursor.text.charCodeAt(cursor.at)) ? undefined : match(cursor, tag)
     if (name !== undefined) {
       source = `${server}:${name}`
-      if (!skip(cursor, ':')) fail(cursor, `a ":" and an interval are expected after the tag ${name}`)
+      if (!skip(cursor, ':')) fail(cursor, say`a ":" and an interval are expected after the tag ${name}`)
     }
     parseInterval(cursor, intervalsAt(pairs, source))
   } while (skip(cursor, ':'))
@@ -67,7 +68,7 @@ function parseInterval(cursor: Cursor, into: GtidNumber[]): void {
   const start = cursor.at
   const from = parseNumber(cursor)
   const to = skip(cursor, '-') ? parseNumber(cursor) : from
-  if (to < from) fail({ text: cursor.text, at: start }, 'the interval ends before it begins')
+  if (to < from) fail({ text: cursor.text, at: start }, say`the interval ends before it begins`)
   into.push(from, to)
 }
 
@@ -84,10 +85,10 @@ function parseNumber(cursor: Cursor): GtidNumber {
     cursor.at += 1
   }
   const failed = { text: cursor.text, at: start }
-  if (cursor.at === start) fail(failed, 'a transaction number is expected')
-  if (value < 1) fail(failed, 'transaction numbers begin at 1')
+  if (cursor.at === start) fail(failed, say`a transaction number is expected`)
+  if (value < 1) fail(failed, say`transaction numbers begin at 1`)
   const exact = value <= Number.MAX_SAFE_INTEGER ? value : largeNumber(cursor.text.slice(start, cursor.at))
-  if (exact >= endOfGtidNumbers) fail(failed, `transaction numbers end at ${endOfGtidNumbers - 1n}`)
+  if (exact >= endOfGtidNumbers) fail(failed, say`transaction numbers end at ${endOfGtidNumbers - 1n}`)
   skipBlanks(cursor)
   return exact
 }
@@ -124,12 +125,12 @@ function skipBlanks(cursor: Cursor): void {
   cursor.at += blank.exec(cursor.text)?.[0].length ?? 0
 }
 
-function fail(cursor: Cursor, what: string): never {
+function fail(cursor: Cursor, what: Sayable): never {
   const piece = /^[^,:\s]{0,48}/.exec(cursor.text.slice(cursor.at, cursor.at + 48))?.[0] ?? ''
   const found =
-    cursor.at === cursor.text.length ? 'its end' : `"${piece === '' ? (cursor.text[cursor.at] ?? '') : piece}"`
+    cursor.at === cursor.text.length ? say`its end` : say`"${piece === '' ? (cursor.text[cursor.at] ?? '') : piece}"`
   throw new RegentError(
     'REGENT_BAD_GTID_SET',
-    `GTID set: at ${found} (character ${cursor.at + 1} of ${cursor.text.length}) ${what}`,
+    say`GTID set: at ${found} (character ${cursor.at + 1} of ${cursor.text.length}) ${what}`,
   )
 }

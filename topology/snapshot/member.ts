@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 /** The name of an instance: `<cluster>-<ordinal>`. */
 export type InstanceName = string
@@ -23,7 +24,7 @@ export function instanceOf(member: MemberId): InstanceName {
 /** The ordinal in an instance's name. Throws `REGENT_BAD_NAME` where there is none. */
 export function ordinalOf(instance: InstanceName): number {
   const digits = /-(\d+)$/.exec(instance)?.[1]
-  if (digits === undefined) throw new RegentError('REGENT_BAD_NAME', `"${instance}" is not <cluster>-<ordinal>`)
+  if (digits === undefined) throw new RegentError('REGENT_BAD_NAME', say`"${instance}" is not <cluster>-<ordinal>`)
   return Number(digits)
 }
 

@@ -37,7 +37,7 @@ export class HoleCloser {
     if (jobs.closesHole?.stage === 'ships') return
     const port = requireAccess(this.#port, config.instance)
     if (epochOf(this.#parts) !== said.epoch)
-      throw new RegentError('REGENT_REFUSED', `${config.instance} does not act in epoch ${said.epoch}`)
+      throw new RegentError('REGENT_REFUSED', say`${config.instance} does not act in epoch ${said.epoch}`)
     this.#tell(said, 'ships', '')
     void this.#run(said, port).catch((error: unknown) => this.#failed(said, error))
   }

@@ -4,7 +4,7 @@ import { releaseOf } from '#backup/restore/server-fit.ts'
 import { planOf } from '#backup/transfer/plan-from-store.ts'
 import { requireKeys } from '#backup/transfer/require-keys.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { mebibytes } from '#common/text/words.ts'
+import { mebibytes, say } from '#common/sentence/sentence.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { OpenedStore } from '#agents/ports/backup-port.ts'
 import { bytesToRebuild } from './rebuild.ts'
@@ -30,6 +30,6 @@ async function requireRoom(
   if (freeBytes < neededBytes)
     throw new RegentError(
       'REGENT_REFUSED',
-      `backup ${backup.name} needs ${mebibytes(neededBytes)} on the volume, and ${mebibytes(freeBytes)} are free`,
+      say`backup ${backup.name} needs ${mebibytes(neededBytes)} on the volume, and ${mebibytes(freeBytes)} are free`,
     )
 }

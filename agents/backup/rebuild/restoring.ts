@@ -89,7 +89,7 @@ export class Restoring {
     if (promise > 0 || assignment !== null || executed !== '')
       throw new RegentError(
         'REGENT_REFUSED',
-        `${config.instance} has got its place in the cluster, or data, while the backup was fetched: what was fetched is not used`,
+        say`${config.instance} has got its place in the cluster, or data, while the backup was fetched: what was fetched is not used`,
       )
   }
 

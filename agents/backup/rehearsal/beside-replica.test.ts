@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { aManifest, sourceA } from '#backup/objects/testing.ts'
 import type { Plan } from '#backup/restore/restore-plan.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
@@ -40,7 +41,7 @@ async function compared({
   const server = { query } as unknown as ThrowAwayServer
   const plan = { kind: 'plan', backup: aManifest({}), steps: [] } as unknown as Plan
   const store = new MemoryStore()
-  if (storeSays !== undefined) store.get = store.list = () => failing(storeSays)
+  if (storeSays !== undefined) store.get = store.list = () => failing(say`${storeSays}`)
   const timers = { sleep: async (ms: number) => void (nowMs += ms) }
   const found = await compareWithReplica(parts, { server, plan, folder: '' }, tables, {
     ...{ store, key: null, spares: true, progress: () => undefined },
@@ -50,7 +51,7 @@ async function compared({
   return { ...found, whyNot: String(found.whyNot), ended }
 }
 
-function failing(why: string): never {
+function failing(why: Sentence): never {
   throw new RegentError('REGENT_BACKUP_STORE', why)
 }
 
@@ -66,7 +67,7 @@ describe('A restored server', () => {
 
   it('is not compared by a table that one side cannot read', async () => {
     const onReplica = async (select: string) => {
-      if (select.includes('people')) throw new RegentError('REGENT_SERVER_ERROR', 'maximum execution time exceeded')
+      if (select.includes('people')) throw new RegentError('REGENT_SERVER_ERROR', say`maximum execution time exceeded`)
       return [sums]
     }
     expect(await compared({ onReplica })).toMatchObject({ compared: 1, whyNot: '' })

@@ -54,9 +54,9 @@ export class Rehearsing {
     const present = jobs.rehearsal
     if (present?.name === said.name) return
     if (present?.stage === 'restores' || present?.stage === 'checks')
-      throw new RegentError('REGENT_BUSY', `${config.instance} has rehearsal ${present.name} under way`)
+      throw new RegentError('REGENT_BUSY', say`${config.instance} has rehearsal ${present.name} under way`)
     if (copying.progress !== null)
-      throw new RegentError('REGENT_BUSY', `${config.instance} is being made a copy itself: rehearse elsewhere`)
+      throw new RegentError('REGENT_BUSY', say`${config.instance} is being made a copy itself: rehearse elsewhere`)
     const port = requireAccess(this.#port, config.instance)
     this.#tell(said, 'restores', 'looking for the newest backup')
     // From here on a cluster is named as the store has it.

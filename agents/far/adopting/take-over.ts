@@ -1,4 +1,5 @@
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { accountsAnew, instancesOf, literal, recordFingerprints, schemaStatements } from '#agents/instance/accounts.ts'
 import { replicationUser } from '#agents/ports/server.ts'
 import type { SqlConnection } from '#agents/sql/connections/connection.ts'
@@ -73,7 +74,7 @@ async function withSession<T>(access: FarAccess, use: (session: SqlConnection) =
     const { instance, host, port } = access
     const [code, remedy] =
       error instanceof RegentError ? [error.code, error.remedyIn('local')] : ['REGENT_SERVER_ERROR' as const, undefined]
-    throw new RegentError(code, `${instance} (${host}:${port}): ${describeError(error)}`, { cause: error, remedy })
+    throw new RegentError(code, say`${instance} (${host}:${port}): ${described(error)}`, { cause: error, remedy })
   } finally {
     session?.destroy()
   }
@@ -111,7 +112,7 @@ async function waitFor(session: SqlConnection, executed: string): Promise<void> 
   if (textOf(row, 'late') !== '0')
     throw new RegentError(
       'REGENT_TIMED_OUT',
-      `what the primary wrote was not applied within ${appliedSeconds} s: it lags`,
+      say`what the primary wrote was not applied within ${appliedSeconds} s: it lags`,
       { remedy: 'Try again once it has caught up.' },
     )
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { ownSession } from '#failover/settings/own-session.ts'
 import type { AgentConfig, FarConfig } from '#agents/instance/config.ts'
 import { executedStatement, receivedStatement } from '#agents/sql/replication/owned-gtids.ts'
@@ -30,7 +31,7 @@ export async function sqlOnlyPlace(
   const queryMs = 700
   let isClosed = false
   const read = async (statement: string) => {
-    if (isClosed) throw new RegentError('REGENT_SERVER_DOWN', 'this agent has ended')
+    if (isClosed) throw new RegentError('REGENT_SERVER_DOWN', say`this agent has ended`)
     return pool.query(statement, { deadlineMs: queryMs, after: 'abandon' })
   }
   const pulse = new SqlPulse({

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { noteInFile } from '#agents/far/note.ts'
 import { OwnStart } from '#agents/far/own-start.ts'
@@ -56,7 +57,7 @@ describe('The mysqld of a host that only SQL reaches', () => {
 
   it('is no dead one while it is silent: nobody sees it', async () => {
     const process = await adopted()
-    server.whyUnseen = new RegentError('REGENT_SERVER_DOWN', 'connecting: ECONNREFUSED')
+    server.whyUnseen = new RegentError('REGENT_SERVER_DOWN', say`connecting: ECONNREFUSED`)
     expect(process.state).toBe('running')
   })
 
@@ -93,7 +94,7 @@ describe('The mysqld of a host that only SQL reaches', () => {
 
   it('lives on where it could not be closed', async () => {
     const process = await adopted()
-    server.close = () => Promise.reject(new RegentError('REGENT_SERVER_TIMEOUT', 'a lock'))
+    server.close = () => Promise.reject(new RegentError('REGENT_SERVER_TIMEOUT', say`a lock`))
     await expect(process.kill()).rejects.toThrow('a lock')
     expect(process.state).toBe('running')
   })
@@ -101,7 +102,7 @@ describe('The mysqld of a host that only SQL reaches', () => {
   it('cannot be started while it does not answer', async () => {
     const process = await adopted()
     answers(200)
-    server.whyUnseen = new RegentError('REGENT_SERVER_DOWN', 'connecting: ECONNREFUSED')
+    server.whyUnseen = new RegentError('REGENT_SERVER_DOWN', say`connecting: ECONNREFUSED`)
     await expect(process.start()).rejects.toThrow('nobody can start it by SQL alone')
     expect(process.state).toBe('dead')
   })

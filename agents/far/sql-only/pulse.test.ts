@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { SqlPulse } from './pulse.ts'
 
-const down = () => new RegentError('REGENT_SERVER_DOWN', 'connecting: ECONNREFUSED')
-const silent = () => new RegentError('REGENT_SERVER_TIMEOUT', 'no answer within 700 ms')
-const full = () => new RegentError('REGENT_SERVER_ERROR', 'Too many connections', { cause: { errno: 1040 } })
+const down = () => new RegentError('REGENT_SERVER_DOWN', say`connecting: ECONNREFUSED`)
+const silent = () => new RegentError('REGENT_SERVER_TIMEOUT', say`no answer within 700 ms`)
+const full = () => new RegentError('REGENT_SERVER_ERROR', say`Too many connections`, { cause: { errno: 1040 } })
 
 describe('The pulse of a server that only SQL reaches', () => {
   let pulse: SqlPulse

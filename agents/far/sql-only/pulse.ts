@@ -1,4 +1,5 @@
-import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
+import { codeOf, described, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Clock, Timer, Timers } from '#common/ports/ports.ts'
 import { tooManyConnections } from '#agents/sql/connections/connection.ts'
 import { errnoOf } from '#agents/sql/connections/failure.ts'
@@ -43,7 +44,7 @@ export class SqlPulse {
   get whyUnseen(): RegentError | null {
     const silentMs = this.#ports.clock.monotonicMs() - this.#answeredAtMs
     if (!this.#isRefused && silentMs <= unansweredMs) return null
-    return this.#failure ?? new RegentError('REGENT_SERVER_DOWN', 'mysqld has not answered for a moment')
+    return this.#failure ?? new RegentError('REGENT_SERVER_DOWN', say`mysqld has not answered for a moment`)
   }
 
   onAnswer(answered: () => void): void {
@@ -94,7 +95,8 @@ export class SqlPulse {
 
   #failed(error: unknown): void {
     if (tooManyConnections.has(errnoOf(error))) return this.#answered(null)
-    this.#failure = error instanceof RegentError ? error : new RegentError('REGENT_SERVER_DOWN', describeError(error))
+    this.#failure =
+      error instanceof RegentError ? error : new RegentError('REGENT_SERVER_DOWN', say`${described(error)}`)
     this.#isRefused ||= codeOf(error) !== 'REGENT_SERVER_TIMEOUT'
   }
 }

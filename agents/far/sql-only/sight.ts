@@ -1,4 +1,5 @@
-import { RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { World } from '#common/ports/ports.ts'
 import type { AgentConfig } from '#agents/instance/config.ts'
 import { farMedium } from '#agents/instance/medium.ts'
@@ -39,7 +40,8 @@ export function sqlSightOf(
     whyBlind() {
       const { whyUnseen } = pulse
       return (
-        whyUnseen && new RegentError(whyUnseen.code, `${host}:${port} does not answer by SQL: ${whyUnseen.message}`)
+        whyUnseen &&
+        new RegentError(whyUnseen.code, say`${host}:${port} does not answer by SQL: ${described(whyUnseen)}`)
       )
     },
   }

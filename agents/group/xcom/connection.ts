@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { Timers } from '#common/ports/ports.ts'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 import { decodeAnswer } from './decode.ts'
 import { encodeRemoval, encodeSnapshotQuestion, encodeStateQuestion, encodeVersionRequest } from './encode.ts'
 import { FrameReader, type Frame } from './frames.ts'
@@ -42,16 +43,16 @@ export class XcomConnection implements XcomLine {
     this.#stream = stream
     this.#timers = timers
     stream.on('data', (chunk: Buffer) => this.#read(chunk))
-    stream.on('error', (error: unknown) => this.#end(this.#down(describeError(error))))
-    stream.on('close', () => this.#end(this.#down('closed by the member')))
-    stream.on('end', () => this.#end(this.#down('closed by the member')))
+    stream.on('error', (error: unknown) => this.#end(this.#down(described(error))))
+    stream.on('close', () => this.#end(this.#down(say`closed by the member`)))
+    stream.on('end', () => this.#end(this.#down(say`closed by the member`)))
     stream.resume()
   }
 
   /** Connects, and agrees on the version of the protocol. Rejects after `deadlineMs` at the latest. */
   static async open(address: string, stack: XcomStack, timers: Timers, deadlineMs: number): Promise<XcomConnection> {
     const giveUp = new AbortController()
-    const late = () => new RegentError('REGENT_SERVER_TIMEOUT', `${address}: no connection within ${deadlineMs} ms`)
+    const late = () => new RegentError('REGENT_SERVER_TIMEOUT', say`${address}: no connection within ${deadlineMs} ms`)
     const timer = timers.after(deadlineMs, () => giveUp.abort(late()))
     try {
       const stream = await openWhenFree(address, stack, timers, giveUp.signal)
@@ -86,7 +87,7 @@ export class XcomConnection implements XcomLine {
   async snapshot(delivered: Synode, deadlineMs: number): Promise<GroupSnapshot> {
     const answer = await this.#ask(encodeSnapshotQuestion(delivered), deadlineMs)
     if (answer.kind === 'snapshot') return answer
-    throw this.#end(this.#unreadable('a question for a snapshot was answered otherwise'))
+    throw this.#end(this.#unreadable(say`a question for a snapshot was answered otherwise`))
   }
 
   async remove(group: number, victim: MemberIdentity, deadlineMs: number): Promise<Answer> {
@@ -94,7 +95,7 @@ export class XcomConnection implements XcomLine {
   }
 
   close(): void {
-    this.#end(new RegentError('REGENT_SERVER_DOWN', `${this.address}: this connection was closed`))
+    this.#end(new RegentError('REGENT_SERVER_DOWN', say`${this.address}: this connection was closed`))
   }
 
   #negotiate(): Promise<void> {
@@ -108,7 +109,8 @@ export class XcomConnection implements XcomLine {
   #ask(message: Buffer, deadlineMs: number): Promise<ClientReply | GroupSnapshot> {
     return new Promise((resolve, reject) => {
       if (this.#ended !== null) return reject(this.#ended)
-      const late = () => new RegentError('REGENT_SERVER_TIMEOUT', `${this.address}: no answer within ${deadlineMs} ms`)
+      const late = () =>
+        new RegentError('REGENT_SERVER_TIMEOUT', say`${this.address}: no answer within ${deadlineMs} ms`)
       const timer = this.#timers.after(deadlineMs, () => this.#end(late()))
       const settle = (answer: ClientReply | GroupSnapshot | RegentError) => {
         timer.cancel()
@@ -122,16 +124,16 @@ export class XcomConnection implements XcomLine {
 
   #reply(answer: ClientReply | GroupSnapshot): ClientReply {
     if (answer.kind === 'reply') return answer
-    throw this.#end(this.#unreadable('a client’s question was answered with a snapshot'))
+    throw this.#end(this.#unreadable(say`a client’s question was answered with a snapshot`))
   }
 
   #read(chunk: Buffer): void {
     if (this.#ended !== null) return
     try {
       for (const frame of this.#reader.push(chunk)) this.#hear(frame)
-      if (this.#reader.skipped > mostSkippedBytes) throw this.#unreadable('it sends what nobody asked for')
+      if (this.#reader.skipped > mostSkippedBytes) throw this.#unreadable(say`it sends what nobody asked for`)
     } catch (error) {
-      this.#end(error instanceof RegentError ? this.#named(error) : this.#unreadable(describeError(error)))
+      this.#end(error instanceof RegentError ? this.#named(error) : this.#unreadable(described(error)))
     }
   }
 
@@ -139,16 +141,18 @@ export class XcomConnection implements XcomLine {
     if (frame.kind === 'version') return this.#agree(frame.version)
     const answer = decodeAnswer(frame.body)
     const question = this.#questions.shift()
-    if (question === undefined) throw this.#unreadable('an answer came to no question')
+    if (question === undefined) throw this.#unreadable(say`an answer came to no question`)
     question.settle(answer)
   }
 
   /** What waits for the negotiation is rejected by the end of the connection, here as everywhere. */
   #agree(version: number): void {
     const agreed = this.#negotiated
-    if (agreed === null) throw this.#unreadable('it speaks of versions again')
+    if (agreed === null) throw this.#unreadable(say`it speaks of versions again`)
     if (version !== protocolVersion)
-      throw this.#unreadable(`it speaks version ${version} of XCom’s protocol, Regent speaks ${protocolVersion} only`)
+      throw this.#unreadable(
+        say`it speaks version ${version} of XCom’s protocol, Regent speaks ${protocolVersion} only`,
+      )
     this.#negotiated = null
     agreed(null)
   }
@@ -164,18 +168,18 @@ export class XcomConnection implements XcomLine {
     return error
   }
 
-  #down(why: string): RegentError {
-    return new RegentError('REGENT_SERVER_DOWN', `${this.address}: ${why}`)
+  #down(why: Sayable): RegentError {
+    return new RegentError('REGENT_SERVER_DOWN', say`${this.address}: ${why}`)
   }
 
-  #unreadable(why: string): RegentError {
-    return new RegentError('REGENT_GROUP_PROTOCOL', `${this.address}: ${why}`)
+  #unreadable(why: Sayable): RegentError {
+    return new RegentError('REGENT_GROUP_PROTOCOL', say`${this.address}: ${why}`)
   }
 
   #named(error: RegentError): RegentError {
     return error.message.startsWith(this.address)
       ? error
-      : new RegentError(error.code, `${this.address}: ${error.message}`)
+      : new RegentError(error.code, say`${this.address}: ${described(error)}`)
   }
 }
 

@@ -1,3 +1,4 @@
+import { say } from '#common/sentence/sentence.ts'
 import { operations, type Answer, type ClientReply, type Configuration, type GroupSnapshot } from './messages.ts'
 import { XdrReader } from './xdr.ts'
 
@@ -29,7 +30,7 @@ export function decodeAnswer(body: Buffer): ClientReply | GroupSnapshot {
   const delivered = reader.synode('the message delivered')
   const eventHorizon = reader.u32('the event horizon')
   if (reader.list('messages', 4, () => reader.u32('a message')).length > 0)
-    throw reader.complaint('it has messages of the log, which nobody asked for')
+    throw reader.complaint(say`it has messages of the log, which nobody asked for`)
   reader.absent('the leaders')
   reader.end()
   return told()
@@ -38,7 +39,7 @@ export function decodeAnswer(body: Buffer): ClientReply | GroupSnapshot {
     if (operation === operations.snapshot && snapshot !== null) return snapshot
     const answer = answers[code]
     if (operation !== operations.clientReply || snapshot !== null || answer === undefined)
-      throw reader.complaint(`operation ${operation} with answer ${code} is none that this client knows`)
+      throw reader.complaint(say`operation ${operation} with answer ${code} is none that this client knows`)
     return { kind: 'reply', answer, newest, delivered, eventHorizon }
   }
 }

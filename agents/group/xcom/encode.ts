@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import {
   cargoes,
   frameTypes,
@@ -48,7 +49,7 @@ export function encodeRemoval(group: number, victim: MemberIdentity): Buffer {
     ([, value]) => value === 0 || value === '',
   )
   if (nothing !== undefined)
-    throw new RegentError('REGENT_INTERNAL', `a request to remove a member without ${nothing[0]} is never sent`)
+    throw new RegentError('REGENT_INTERNAL', say`a request to remove a member without ${nothing[0]} is never sent`)
   const cargo = new XdrWriter()
     .u32(cargoes.removeNode, 1)
     .bytes(Buffer.from(victim.address))

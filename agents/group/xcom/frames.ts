@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 import { mostReplyBytes, mostSnapshotBytes } from './decode.ts'
 import { frameTypes, headerBytes, leastBodyBytes, operationAt, operations, protocolVersion } from './messages.ts'
 
@@ -70,9 +71,9 @@ export class FrameReader {
       this.#part = fresh('header', headerBytes)
       return [{ kind: 'version', version }]
     }
-    if (type !== frameTypes.message) throw complaint(`a header says type ${type} and ${this.#length} bytes`)
-    if (version !== protocolVersion) throw complaint(`a message is of version ${version}, not ${protocolVersion}`)
-    if (this.#length < leastBodyBytes) throw complaint(`a message announces ${this.#length} bytes`)
+    if (type !== frameTypes.message) throw complaint(say`a header says type ${type} and ${this.#length} bytes`)
+    if (version !== protocolVersion) throw complaint(say`a message is of version ${version}, not ${protocolVersion}`)
+    if (this.#length < leastBodyBytes) throw complaint(say`a message announces ${this.#length} bytes`)
     this.#part = fresh('head', leastBodyBytes)
     return []
   }
@@ -89,7 +90,7 @@ export class FrameReader {
     }
     if (this.#length > most)
       throw complaint(
-        `an answer of operation ${operation} announces ${this.#length} bytes, at most ${most} are allowed`,
+        say`an answer of operation ${operation} announces ${this.#length} bytes, at most ${most} are allowed`,
       )
     this.#part = fresh('body', this.#length)
     head.copy(this.#part.bytes)
@@ -113,6 +114,6 @@ function fresh(name: Part['name'], bytes: number): Part {
   return { name, bytes: Buffer.alloc(bytes), have: 0 }
 }
 
-function complaint(why: string): RegentError {
-  return new RegentError('REGENT_GROUP_PROTOCOL', `what a member sent is no stream of XCom: ${why}`)
+function complaint(why: Sayable): RegentError {
+  return new RegentError('REGENT_GROUP_PROTOCOL', say`what a member sent is no stream of XCom: ${why}`)
 }

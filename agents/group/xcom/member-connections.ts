@@ -1,5 +1,6 @@
 import type { Clock, Timer, Timers } from '#common/ports/ports.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import type { OpenLine, XcomLine } from './line.ts'
 import { isSame, type KnownGroup } from './may-remove.ts'
 import { isLater, newestConfiguration, type MemberIdentity } from './messages.ts'
@@ -74,7 +75,8 @@ export class GroupMembership implements Through {
   async refresh(seeds: readonly string[], facts: GroupFacts): Promise<KnownGroup> {
     const rests = this.#rests
     const read = { ...(await this.#read(seeds)), ...facts }
-    if (rests !== this.#rests) throw new RegentError('REGENT_SERVER_DOWN', 'the connections to the group were closed')
+    if (rests !== this.#rests)
+      throw new RegentError('REGENT_SERVER_DOWN', say`the connections to the group were closed`)
     const known = this.#group
     const isOlder = known?.id === read.id && isLater(known.configuration.start, read.configuration.start)
     this.#group = isOlder ? { ...known, ...facts } : read
@@ -110,7 +112,10 @@ export class GroupMembership implements Through {
         complaints.push(describeError(error))
       }
     }
-    throw new RegentError('REGENT_SERVER_DOWN', `no member tells who is in the group: ${complaints.join('; ')}`)
+    throw new RegentError(
+      'REGENT_SERVER_DOWN',
+      say`no member tells who is in the group: ${reported(complaints.join('; '))}`,
+    )
   }
 
   /** On a connection of its own, closed at once: the member’s whole cache follows the answer. */
@@ -118,10 +123,10 @@ export class GroupMembership implements Through {
     const connection = await this.open(seed)
     try {
       const { answer, delivered } = await connection.state(this.#timings.answerMs)
-      if (answer !== 'ok') throw new RegentError('REGENT_SERVER_DOWN', `${seed}: it is in no group (${answer})`)
+      if (answer !== 'ok') throw new RegentError('REGENT_SERVER_DOWN', say`${seed}: it is in no group (${answer})`)
       const { configurations } = await connection.snapshot(delivered, this.#timings.answerMs)
       const configuration = newestConfiguration(configurations)
-      if (configuration === undefined) throw new RegentError('REGENT_SERVER_DOWN', `${seed}: it knows of no members`)
+      if (configuration === undefined) throw new RegentError('REGENT_SERVER_DOWN', say`${seed}: it knows of no members`)
       return { id: delivered.group, configuration }
     } finally {
       connection.close()

@@ -2,7 +2,8 @@ import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import { createConnection, type Connection, type ConnectionOptions } from 'mysql2'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 import { hostAndPort, type HostAndPort } from './address.ts'
 
 /** How members of a group speak to each other (`group_replication_communication_stack`), and this client to them. */
@@ -142,13 +143,13 @@ function subscribe(stream: Duplex, target: HostAndPort, opening: Opening): void 
   const read = (chunk: Buffer) => {
     answer = Buffer.concat([answer, chunk])
     const end = packetEnd(answer)
-    if (end > mostPacketBytes) return opening.fail(refusal(target, `it announces an answer of ${end} bytes`))
+    if (end > mostPacketBytes) return opening.fail(refusal(target, say`it announces an answer of ${end} bytes`))
     if (answer.length < end) return
     stream.off('data', read)
     stream.pause()
     const packet = answer.subarray(packetHeaderBytes, end)
     const complaint = complaintOf(packet)
-    if (complaint !== null) return opening.fail(refusal(target, complaint, errnoOf(packet)))
+    if (complaint !== null) return opening.fail(refusal(target, reported(complaint), errnoOf(packet)))
     if (answer.length > end) stream.unshift(answer.subarray(end))
     opening.succeed(stream)
   }
@@ -175,9 +176,9 @@ function errnoOf(packet: Buffer): number {
   return packet.length < 3 ? 0 : packet.readUInt16LE(1)
 }
 
-function refusal({ host, port }: HostAndPort, why: string, errno = 0): RegentError {
+function refusal({ host, port }: HostAndPort, why: Sayable, errno = 0): RegentError {
   const cause = { errno }
-  return new RegentError('REGENT_SERVER_ERROR', `${host}:${port} does not give the stream of the group: ${why}`, {
+  return new RegentError('REGENT_SERVER_ERROR', say`${host}:${port} does not give the stream of the group: ${why}`, {
     cause,
   })
 }
@@ -185,8 +186,8 @@ function refusal({ host, port }: HostAndPort, why: string, errno = 0): RegentErr
 function describeFailure({ host, port }: HostAndPort, error: unknown): RegentError {
   const { sqlState, errno } = error as { readonly sqlState?: string; readonly errno?: number }
   if (sqlState === undefined || sqlState === '')
-    return new RegentError('REGENT_SERVER_DOWN', `${host}:${port}: ${describeError(error)}`)
-  return new RegentError('REGENT_SERVER_ERROR', `${host}:${port}: ${describeError(error)} (${errno})`)
+    return new RegentError('REGENT_SERVER_DOWN', say`${host}:${port}: ${described(error)}`)
+  return new RegentError('REGENT_SERVER_ERROR', say`${host}:${port}: ${described(error)} (${errno})`)
 }
 
 /** Ends once, one way or the other; where it fails, what was opened is closed. */
@@ -202,7 +203,7 @@ class Opening {
     this.promise = this.#settled.promise
     this.#signal = signal
     this.#close = close
-    if (signal.aborted) this.fail(new RegentError('REGENT_SERVER_DOWN', `${host}:${port}: given up before it began`))
+    if (signal.aborted) this.fail(new RegentError('REGENT_SERVER_DOWN', say`${host}:${port}: given up before it began`))
     else signal.addEventListener('abort', this.#abort, { once: true })
   }
 

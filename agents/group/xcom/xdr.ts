@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Synode } from './messages.ts'
 
 /** Writes XDR (RFC 4506): big-endian numbers of four or eight bytes; text and blobs padded to a multiple of four. */
@@ -59,7 +60,7 @@ export class XdrReader {
   /** A copy. */
   bytes(what: string, most: number): Buffer {
     const length = this.u32(`the length of ${what}`)
-    if (length > most) throw this.complaint(`${what} has ${length} bytes, and at most ${most} are allowed`)
+    if (length > most) throw this.complaint(say`${what} has ${length} bytes, and at most ${most} are allowed`)
     const at = this.#take(length + padding(length), what)
     return Buffer.from(this.#message.subarray(at, at + length))
   }
@@ -70,7 +71,7 @@ export class XdrReader {
 
   flag(what: string): boolean {
     const value = this.u32(what)
-    if (value > 1) throw this.complaint(`${what} is ${value}, neither yes nor no`)
+    if (value > 1) throw this.complaint(say`${what} is ${value}, neither yes nor no`)
     return value === 1
   }
 
@@ -78,13 +79,13 @@ export class XdrReader {
   list<Element>(what: string, leastBytes: number, read: () => Element): Element[] {
     const count = this.u32(`the count of ${what}`)
     const left = this.#message.length - this.#at
-    if (count * leastBytes > left) throw this.complaint(`${count} ${what} are announced, and ${left} bytes are left`)
+    if (count * leastBytes > left) throw this.complaint(say`${count} ${what} are announced, and ${left} bytes are left`)
     return Array.from({ length: count }, read)
   }
 
   /** A pointer to what this client does not read. */
   absent(what: string): void {
-    if (this.flag(`the pointer to ${what}`)) throw this.complaint(`it has ${what}, which this client does not read`)
+    if (this.flag(`the pointer to ${what}`)) throw this.complaint(say`it has ${what}, which this client does not read`)
   }
 
   skip(bytes: number, what: string): void {
@@ -94,20 +95,20 @@ export class XdrReader {
   /** Nothing may be left. */
   end(): void {
     const left = this.#message.length - this.#at
-    if (left > 0) throw this.complaint(`${left} bytes follow after its end`)
+    if (left > 0) throw this.complaint(say`${left} bytes follow after its end`)
   }
 
-  complaint(why: string): RegentError {
+  complaint(why: Sentence): RegentError {
     return new RegentError(
       'REGENT_GROUP_PROTOCOL',
-      `a message of XCom with ${this.#message.length} bytes cannot be read at byte ${this.#at}: ${why}`,
+      say`a message of XCom with ${this.#message.length} bytes cannot be read at byte ${this.#at}: ${why}`,
     )
   }
 
   #take(bytes: number, what: string): number {
     const at = this.#at
     const left = this.#message.length - at
-    if (bytes > left) throw this.complaint(`${what} needs ${bytes} bytes, and ${left} are left`)
+    if (bytes > left) throw this.complaint(say`${what} needs ${bytes} bytes, and ${left} are left`)
     this.#at += bytes
     return at
   }

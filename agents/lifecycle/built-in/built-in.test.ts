@@ -96,7 +96,7 @@ describe('a built-in action', () => {
     ['REGENT_BAD_REQUEST', 'badRequest'],
     ['REGENT_INTERNAL', 'internalError'],
   ])('that rejects with %s fails with %s', async (code, error) => {
-    const result = await run(async () => Promise.reject(new RegentError(code, 'why')))
+    const result = await run(async () => Promise.reject(new RegentError(code, say`why`)))
     expect(result).toEqual({ ok: false, error, message: `why: ${error}` })
   })
 })

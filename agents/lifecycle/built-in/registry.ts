@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Action } from '../wire/definitions.ts'
 import type { BuiltInAction } from './built-in-action.ts'
 
@@ -6,7 +7,7 @@ import type { BuiltInAction } from './built-in-action.ts'
 export function registryOf(actions: readonly BuiltInAction[]): ReadonlyMap<string, BuiltInAction> {
   const registry = new Map(actions.map((action) => [action.name, action]))
   if (registry.size < actions.length)
-    throw new RegentError('REGENT_INTERNAL', 'two built-in actions have the same name')
+    throw new RegentError('REGENT_INTERNAL', say`two built-in actions have the same name`)
   return registry
 }
 

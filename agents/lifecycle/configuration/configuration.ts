@@ -1,5 +1,5 @@
 import { described, RegentError } from '#common/errors/errors.ts'
-import { say, text, type Sentence } from '#common/sentence/sentence.ts'
+import { say, type Sentence, text } from '#common/sentence/sentence.ts'
 import { parseBoundedJson } from '#common/input/bounded-json.ts'
 import type { JsonSchema } from '#common/input/json-schema.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
@@ -90,7 +90,7 @@ function readList<Item>(environment: Environment, variable: string, { schema, no
 
 function parse(variable: string, text: string): unknown {
   try {
-    return parseBoundedJson(text, 'its value')
+    return parseBoundedJson(text, say`its value`)
   } catch (error) {
     throw error instanceof RegentError ? bad(variable, say`${described(error)}`, error) : error
   }

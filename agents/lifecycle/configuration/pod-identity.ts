@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Environment } from './configuration.ts'
 
 /** Which pod an agent lives in, as the downward API says. */
@@ -27,7 +28,7 @@ export function readPodIdentity(environment: Environment): PodIdentity | undefin
   if (first !== undefined)
     throw new RegentError(
       'REGENT_BAD_ENVIRONMENT',
-      `${first[0]} is not set beside the other KB_AGENT_ variables; it takes the downward API’s ${first[1]}`,
+      say`${first[0]} is not set beside the other KB_AGENT_ variables; it takes the downward API’s ${first[1]}`,
     )
   const valueOf = (field: keyof typeof variables): string => environment[variables[field][0]] ?? ''
   return { namespace: valueOf('namespace'), name: valueOf('name'), uid: valueOf('uid'), node: valueOf('node') }

@@ -5,6 +5,7 @@ import { describeFailure } from '#common/http/agent-request.ts'
 import { kubePath, type KubePath } from '#common/http/kube-path.ts'
 import { readText } from '#common/http/http-transport.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import type { KubeEvent } from './event-object.ts'
 import type { EventStore } from './sender.ts'
 
@@ -86,7 +87,7 @@ function pathOf(namespace: string, name?: string): KubePath {
 async function read(folder: string, name: string): Promise<string> {
   const path = join(folder, name)
   return readFile(path, 'utf8').catch((cause: unknown) => {
-    throw new RegentError('REGENT_KUBE_CONFIG', `${path} of the pod’s service account cannot be read`, { cause })
+    throw new RegentError('REGENT_KUBE_CONFIG', say`${path} of the pod’s service account cannot be read`, { cause })
   })
 }
 
@@ -121,15 +122,20 @@ async function exchange(
   outgoing.on('error', reject)
   outgoing.end(text)
   return promise.catch((cause: unknown) => {
-    const why = (cause as Error).name === 'AbortError' ? `no answer within ${deadlineMs} ms` : describeFailure(cause)
-    throw new RegentError('REGENT_KUBE_UNREACHABLE', `${method} ${path} at ${host}:${port}: ${why}`, { cause })
+    const why =
+      (cause as Error).name === 'AbortError'
+        ? say`no answer within ${deadlineMs} ms`
+        : say`${reported(describeFailure(cause))}`
+    throw new RegentError('REGENT_KUBE_UNREACHABLE', say`${method} ${path} at ${host}:${port}: ${why}`, {
+      cause,
+    })
   })
 }
 
 /** The text of an answer that says yes. Throws `REGENT_KUBE_API` with the server's own words otherwise. */
 function accepted({ method, path }: Call, { status, text }: Answer): string {
   if (status >= 200 && status < 300) return text
-  throw new RegentError('REGENT_KUBE_API', `${method} ${path}: HTTP ${status}: ${wordsOf(text)}`)
+  throw new RegentError('REGENT_KUBE_API', say`${method} ${path}: HTTP ${status}: ${reported(wordsOf(text))}`)
 }
 
 function wordsOf(text: string): string {

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sentence } from '#common/sentence/sentence.ts'
 
 /** The account that is to be made, and by which statements. */
 export interface AccountWish {
@@ -31,30 +32,31 @@ const tokens = /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\$\{\w+\}|\$\w+|\w+
  */
 export function accountStatements(wish: AccountWish): readonly string[] {
   const { statement, name, password } = wish
-  if (name === '' || statement.trim() === '') throw bad('KB_ACCOUNT_NAME and KB_ACCOUNT_STATEMENT are needed')
-  if (statement.length > mostCharacters) throw bad(`KB_ACCOUNT_STATEMENT has more than ${mostCharacters} characters`)
+  if (name === '' || statement.trim() === '') throw bad(say`KB_ACCOUNT_NAME and KB_ACCOUNT_STATEMENT are needed`)
+  if (statement.length > mostCharacters) throw bad(say`KB_ACCOUNT_STATEMENT has more than ${mostCharacters} characters`)
   refuseStrange({
     KB_ACCOUNT_NAME: name,
     KB_ACCOUNT_PASSWORD: password,
     KB_ACCOUNT_STATEMENT: statement.replace(/\s/g, ' '),
   })
-  if (own.test(name)) throw bad(`KB_ACCOUNT_NAME is ${name}, which is an account of Regent`)
+  if (own.test(name)) throw bad(say`KB_ACCOUNT_NAME is ${name}, which is an account of Regent`)
   const statements = split(statement.match(tokens) ?? [])
-  if (statements.length > mostStatements) throw bad(`KB_ACCOUNT_STATEMENT has more than ${mostStatements} statements`)
+  if (statements.length > mostStatements)
+    throw bad(say`KB_ACCOUNT_STATEMENT has more than ${mostStatements} statements`)
   return statements.map((one, at) => {
     const why = whyRefused(one)
-    if (why !== undefined) throw bad(`statement ${at + 1} of ${statements.length} ${why}`)
+    if (why !== undefined) throw bad(say`statement ${at + 1} of ${statements.length} ${reported(why)}`)
     return one.map((token) => filled(token, wish)).join('')
   })
 }
 
-function bad(what: string): RegentError {
+function bad(what: Sentence): RegentError {
   return new RegentError('REGENT_BAD_REQUEST', what)
 }
 
 function refuseStrange(texts: Readonly<Record<string, string>>): void {
   for (const [parameter, text] of Object.entries(texts))
-    if (/[\x00-\x1f\x7f\\]/.test(text)) throw bad(`${parameter} has a backslash or a control character`)
+    if (/[\x00-\x1f\x7f\\]/.test(text)) throw bad(say`${parameter} has a backslash or a control character`)
 }
 
 /** By `;` outside of quotes. Empty statements are dropped. */
@@ -104,10 +106,10 @@ function valueOf(placeholder: string, { name, password }: AccountWish): string {
   const variable = placeholder.replace(/^\$\{?|\}$/g, '')
   if (variable === 'KB_ACCOUNT_NAME') return name
   if (variable === 'KB_ACCOUNT_PASSWORD') return password
-  throw bad(`KB_ACCOUNT_STATEMENT names ${placeholder}; known are KB_ACCOUNT_NAME and KB_ACCOUNT_PASSWORD`)
+  throw bad(say`KB_ACCOUNT_STATEMENT names ${placeholder}; known are KB_ACCOUNT_NAME and KB_ACCOUNT_PASSWORD`)
 }
 
 function bareValue(value: string): string {
-  if (!/^\w+$/.test(value)) throw bad('a placeholder of KB_ACCOUNT_STATEMENT stands outside of quotes')
+  if (!/^\w+$/.test(value)) throw bad(say`a placeholder of KB_ACCOUNT_STATEMENT stands outside of quotes`)
   return value
 }

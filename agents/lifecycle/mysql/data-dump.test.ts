@@ -232,7 +232,7 @@ describe('dataDump', () => {
 
   it('is refused as busy while the server is copied by another instance', async () => {
     const { begin, server } = await aReplica()
-    server.cloneLocal = async () => Promise.reject(new RegentError('REGENT_BUSY', 'another instance is being made'))
+    server.cloneLocal = async () => Promise.reject(new RegentError('REGENT_BUSY', say`another instance is being made`))
     expect((await taken(begin())).end).toEqual({ ok: false, why: 'another instance is being made: busy' })
   })
 
@@ -240,7 +240,7 @@ describe('dataDump', () => {
     const { begin, server, folder } = await aReplica()
     server.cloneLocal = async (to) => {
       await mkdir(to)
-      throw new RegentError('REGENT_SERVER_ERROR', 'error 1086')
+      throw new RegentError('REGENT_SERVER_ERROR', say`error 1086`)
     }
     expect((await taken(begin())).end).toEqual({ ok: false, why: 'error 1086' })
     expect(existsSync(folder)).toBe(false)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { aServerState, ScriptedServer, testParts } from '#agents/testing.ts'
 import { reconfigure, settingsIn } from './reconfigure.ts'
 
@@ -63,7 +64,7 @@ describe('reconfigure', () => {
 
 function failing(server: ScriptedServer, name: string): ScriptedServer {
   server.setSetting = async (given) => {
-    if (given === name) throw new RegentError('REGENT_SERVER_ERROR', 'read only (1238)')
+    if (given === name) throw new RegentError('REGENT_SERVER_ERROR', say`read only (1238)`)
   }
   return server
 }

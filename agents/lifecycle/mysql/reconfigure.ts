@@ -1,4 +1,4 @@
-import { say } from '#common/sentence/sentence.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { checkServerSettings } from '#failover/settings/check.ts'
 import { plainNumber } from '#failover/settings/setting.ts'
 import { canonicalName } from '#failover/settings/table.ts'
@@ -43,13 +43,13 @@ export function settingsIn(
   checkServerSettings({ settings: given, allowUnclassified, where: 'parameters' })
   const settings = new Map(Object.entries(given).map(([name, value]) => [canonicalName(name), value]))
   for (const [name, value] of settings) {
-    if (value.includes('\\')) throw bad(`parameters: the value of ${name} has a backslash`)
+    if (value.includes('\\')) throw bad(say`parameters: the value of ${name} has a backslash`)
   }
-  if (settings.size === 0) throw bad('no parameter names a setting of the server: "max_connections": "500"')
+  if (settings.size === 0) throw bad(say`no parameter names a setting of the server: "max_connections": "500"`)
   return settings
 }
 
-function bad(what: string): RegentError {
+function bad(what: Sentence): RegentError {
   return new RegentError('REGENT_BAD_REQUEST', what)
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { codeOf, RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import { problemContentType, problemOf, type Problem } from '#common/http/problem.ts'
 
 /** Answers what no route answers: a problem document, as every error of Regent has. */
@@ -33,10 +34,10 @@ function translated(thrown: unknown, request: FastifyRequest): unknown {
   if (thrown instanceof RegentError || !(thrown instanceof Error)) return thrown
   const { code, statusCode } = thrown as Partial<FastifyError>
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE')
-    return new RegentError('REGENT_TOO_LARGE', `the body is larger than ${request.routeOptions.bodyLimit} bytes`, {
+    return new RegentError('REGENT_TOO_LARGE', say`the body is larger than ${request.routeOptions.bodyLimit} bytes`, {
       cause: thrown,
     })
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
-    return new RegentError('REGENT_BAD_REQUEST', thrown.message.slice(0, 300), { cause: thrown })
+    return new RegentError('REGENT_BAD_REQUEST', say`${reported(thrown.message.slice(0, 300))}`, { cause: thrown })
   return thrown
 }

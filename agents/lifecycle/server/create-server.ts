@@ -7,6 +7,7 @@ import {
   type HTTPMethods,
 } from 'fastify'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { carriesToken } from '#common/http/bearer-token.ts'
 import type { Logger } from '#common/log/logger.ts'
 import { readActionRequest } from '../wire/action-request.ts'
@@ -56,7 +57,7 @@ export async function createLifecycleServer(options: LifecycleServerOptions): Pr
   app.server.on('drop', () => options.log.warn(`a caller was hung up on: ${maxConnections} are connected`))
   app.setErrorHandler(answerProblem)
   app.setNotFoundHandler((request) => {
-    throw new RegentError('REGENT_NOT_FOUND', `there is no route ${request.method} ${pathOf(request)}`)
+    throw new RegentError('REGENT_NOT_FOUND', say`there is no route ${request.method} ${pathOf(request)}`)
   })
   acceptAnyBody(app)
   const limit = new CallLimit(options.maxConcurrency)
@@ -75,7 +76,7 @@ export async function createLifecycleServer(options: LifecycleServerOptions): Pr
 const withoutSchemas = { buildValidator: noCompiler, buildSerializer: noCompiler }
 
 function noCompiler(): never {
-  throw new RegentError('REGENT_INTERNAL', 'a route of the lifecycle agent has a schema, and there is no compiler')
+  throw new RegentError('REGENT_INTERNAL', say`a route of the lifecycle agent has a schema, and there is no compiler`)
 }
 
 /** Action and outcome of a call, for the log. Parameters and output stay out of the log: passwords are among them. */
@@ -119,7 +120,7 @@ function post(app: FastifyInstance, path: string, answer: Answer): void {
     method: (app.supportedMethods as HTTPMethods[]).filter((method) => method !== 'POST'),
     onRequest: async (request, reply) => {
       void reply.header('allow', 'POST')
-      throw new RegentError('REGENT_METHOD_NOT_ALLOWED', `${path} takes POST, not ${request.method}`)
+      throw new RegentError('REGENT_METHOD_NOT_ALLOWED', say`${path} takes POST, not ${request.method}`)
     },
     handler: async () => undefined,
   })
@@ -144,11 +145,11 @@ function guard(app: FastifyInstance, token: string | undefined, limit: CallLimit
     stopping = true
   })
   app.addHook('onRequest', async (request) => {
-    if (stopping) throw new RegentError('REGENT_BUSY', 'this agent is stopping and takes no new calls')
+    if (stopping) throw new RegentError('REGENT_BUSY', say`this agent is stopping and takes no new calls`)
     if (token !== undefined && !carriesToken(request.headers.authorization, token))
       throw new RegentError(
         'REGENT_UNAUTHORIZED',
-        `${request.method} ${pathOf(request)} needs a valid bearer token: the one in this agent’s token file`,
+        say`${request.method} ${pathOf(request)} needs a valid bearer token: the one in this agent’s token file`,
       )
     limit.check()
   })

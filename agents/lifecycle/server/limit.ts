@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 /** Counts calls. A call counts until it has ended, also where its caller went away. */
 export class CallLimit {
@@ -14,7 +15,7 @@ export class CallLimit {
     if (this.#running >= this.#most)
       throw new RegentError(
         'REGENT_BUSY',
-        `${this.#most} calls run already (--max-concurrency); ask again when one has ended`,
+        say`${this.#most} calls run already (--max-concurrency); ask again when one has ended`,
       )
   }
 

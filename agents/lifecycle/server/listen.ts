@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { chmod, mkdir, unlink } from 'node:fs/promises'
 import { connect, type AddressInfo, type NetConnectOpts, type Server } from 'node:net'
 import { join } from 'node:path'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 /** Where a server listens, and the option that changes the place. */
 export interface TcpPlace {
@@ -20,10 +21,10 @@ export async function listenOnPort(server: Server, { host, port, option }: TcpPl
     server.listen({ host, port, exclusive: true })
     await once(server, 'listening')
   } catch (error) {
-    const where = `${host}:${port} (${option})`
+    const where = say`${host}:${port} (${option})`
     if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE')
-      throw new RegentError('REGENT_ADDRESS_IN_USE', `${where} is taken by another process`, { cause: error })
-    throw new RegentError('REGENT_SYSTEM', `cannot listen on ${where}: ${describeError(error)}`, { cause: error })
+      throw new RegentError('REGENT_ADDRESS_IN_USE', say`${where} is taken by another process`, { cause: error })
+    throw new RegentError('REGENT_SYSTEM', say`cannot listen on ${where}: ${described(error)}`, { cause: error })
   }
   return (server.address() as AddressInfo).port
 }
@@ -37,14 +38,14 @@ export async function listenOnSocket(server: Server, folder: string): Promise<st
   try {
     await mkdir(folder, { recursive: true })
     if (await isListenedOn({ path }))
-      throw new RegentError('REGENT_ADDRESS_IN_USE', `${path} (--unix-socket) is taken by another process`)
+      throw new RegentError('REGENT_ADDRESS_IN_USE', say`${path} (--unix-socket) is taken by another process`)
     await unlink(path).catch(ignoreMissing)
     server.listen(path)
     await once(server, 'listening')
     await chmod(path, 0o660)
   } catch (error) {
     if (error instanceof RegentError) throw error
-    throw new RegentError('REGENT_SYSTEM', `cannot listen on ${path} (--unix-socket): ${describeError(error)}`, {
+    throw new RegentError('REGENT_SYSTEM', say`cannot listen on ${path} (--unix-socket): ${described(error)}`, {
       cause: error,
     })
   }

@@ -15,7 +15,7 @@ export function readActionRequest(body: Uint8Array): Parsed {
   })
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(body)
-    const value = withoutNulls(parseBoundedJson(text, 'the body'))
+    const value = withoutNulls(parseBoundedJson(text, say`the body`))
     const complaint = complaintAbout(actionRequestSchema, value)
     return complaint === undefined ? { request: value as StreamRequest } : bad(complaint)
   } catch (error) {

@@ -1,4 +1,5 @@
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, describeError, RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { Timer, World } from '#common/ports/ports.ts'
 import { taskMessage } from '../events/messages.ts'
@@ -46,7 +47,8 @@ async function runTask(task: Task, parts: WorkerParts): Promise<void> {
     const event = { ...eventOf(task, parts.pod, startMs), endMs: clock.wallMs(), message: failure ?? '' }
     await notify({ ...event, code: failure === undefined ? 0 : -1 }, parts, failure)
   }
-  if (failure !== undefined) throw new RegentError('REGENT_TASK_FAILED', `task ${task.task} (${task.UID}): ${failure}`)
+  if (failure !== undefined)
+    throw new RegentError('REGENT_TASK_FAILED', say`task ${task.task} (${task.UID}): ${reported(failure)}`)
 }
 
 const inWords: Readonly<Record<Loaded['checked'], string>> = {
@@ -73,10 +75,10 @@ async function notify(event: TaskEvent, parts: WorkerParts, failure: string | un
   try {
     await parts.tell(taskReason, taskMessage(event))
   } catch (cause) {
-    const why = `its end could not be told: ${describeError(cause)}`
+    const why = say`its end could not be told: ${described(cause)}`
     throw new RegentError(
       'REGENT_TASK_FAILED',
-      `task ${event.task} (${event.UID}): ${failure === undefined ? why : `${failure}; ${why}`}`,
+      say`task ${event.task} (${event.UID}): ${failure === undefined ? why : say`${reported(failure)}; ${why}`}`,
       { cause },
     )
   }

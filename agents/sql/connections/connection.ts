@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { createConnection, type Connection, type ConnectionOptions } from 'mysql2'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { agentHost } from '#agents/instance/accounts.ts'
 import type { ServerIdentity } from '#agents/instance/config.ts'
 import { startedAtIn, startStatement } from './started-at.ts'
@@ -66,7 +67,9 @@ export class SqlConnection {
           })
     this.#connection = createConnection(optionsFor(target, password, this.#socket))
     this.#connection.on('error', (error: unknown) => this.#fail(describeFailure('connection', error)))
-    this.#connection.on('end', () => this.#fail(new RegentError('REGENT_SERVER_DOWN', 'mysqld closed the connection')))
+    this.#connection.on('end', () =>
+      this.#fail(new RegentError('REGENT_SERVER_DOWN', say`mysqld closed the connection`)),
+    )
   }
 
   /**
@@ -127,7 +130,7 @@ export class SqlConnection {
 
   /** Closes at once; what waits is rejected with `REGENT_SERVER_DOWN`. */
   destroy(): void {
-    this.#fail(new RegentError('REGENT_SERVER_DOWN', 'the connection to mysqld was closed'))
+    this.#fail(new RegentError('REGENT_SERVER_DOWN', say`the connection to mysqld was closed`))
     this.#connection.destroy()
     this.#socket.destroy()
   }
@@ -155,7 +158,7 @@ export class SqlConnection {
     if (ownStart?.allows(startedAtIn((await this.query(startStatement))[0])) === false)
       throw new RegentError(
         'REGENT_SERVER_DOWN',
-        `mysqld at ${host}:${port} is another start than the agent's own; nothing is changed there before the agent takes it`,
+        say`mysqld at ${host}:${port} is another start than the agent's own; nothing is changed there before the agent takes it`,
       )
   }
 
@@ -168,13 +171,13 @@ export class SqlConnection {
     await this.query(`SET GLOBAL max_allowed_packet = ${packetBytes}`)
     throw new RegentError(
       'REGENT_SERVER_DOWN',
-      `max_allowed_packet was ${bytes} bytes, too few for the agent's statements; it is ${packetBytes} now, for the next session`,
+      say`max_allowed_packet was ${bytes} bytes, too few for the agent's statements; it is ${packetBytes} now, for the next session`,
     )
   }
 
   #wait(begin: (settle: (error: RegentError | null, rows: readonly Row[]) => void) => void): Promise<readonly Row[]> {
     return new Promise((resolve, reject) => {
-      if (!this.#isOpen) return reject(new RegentError('REGENT_SERVER_DOWN', 'the connection to mysqld is closed'))
+      if (!this.#isOpen) return reject(new RegentError('REGENT_SERVER_DOWN', say`the connection to mysqld is closed`))
       this.#waiting = reject
       begin((error, rows) => {
         this.#waiting = null
@@ -202,7 +205,7 @@ function requireOwn(
   if (socket !== ownSocket)
     throw new RegentError(
       'REGENT_SERVER_DOWN',
-      `another mysqld answers at ${host}:${port}: its socket is ${socket}, that of this instance ${ownSocket}; nothing is read there or changed`,
+      say`another mysqld answers at ${host}:${port}: its socket is ${socket}, that of this instance ${ownSocket}; nothing is read there or changed`,
     )
 }
 
@@ -211,7 +214,7 @@ function requireAdopted({ host, port, identity }: HostTarget & AdoptedTarget, uu
   if (identity?.allows(uuid) === false)
     throw new RegentError(
       'REGENT_SERVER_DOWN',
-      `another server answers at ${host}:${port}: its server_uuid is ${uuid}, that of the adopted one ${identity.uuids.at(-1)}; nothing is changed there`,
+      say`another server answers at ${host}:${port}: its server_uuid is ${uuid}, that of the adopted one ${identity.uuids.at(-1)}; nothing is changed there`,
     )
 }
 

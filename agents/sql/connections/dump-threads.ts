@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { DumpThread } from '#topology/snapshot/observation.ts'
 import type { Row } from './statements.ts'
 import { kill } from './sessions.ts'
@@ -85,7 +86,10 @@ async function endSessions(sql: Sql, statement: string, keep: (user: string) => 
   }, goneMs)
   const told = left.map((row) => `${textOf(row, 'id')} of ${textOf(row, 'user')} ("${textOf(row, 'state')}")`)
   if (!gone)
-    throw new RegentError('REGENT_SERVER_TIMEOUT', `ended and not gone after ${goneMs} ms: session ${told.join(', ')}`)
+    throw new RegentError(
+      'REGENT_SERVER_TIMEOUT',
+      say`ended and not gone after ${goneMs} ms: session ${told.join(', ')}`,
+    )
 }
 
 /** Does to each session what is next, seen again and again until it is gone. */

@@ -1,4 +1,5 @@
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 
 /** `ER_SERVER_SHUTDOWN` and `ER_NORMAL_SHUTDOWN`: the server says good-bye. */
 const goodbyes: ReadonlySet<number> = new Set([1053, 1077])
@@ -23,20 +24,20 @@ export function describeFailure(statement: string, error: unknown): RegentError 
   if (isTransport(error))
     return new RegentError(
       'REGENT_SERVER_DOWN',
-      `${brief(statement)}: ${code ?? withoutSecrets(statement, describeError(error))}`,
+      say`${brief(statement)}: ${code ?? reported(withoutSecrets(statement, describeError(error)))}`,
       { cause },
     )
   return new RegentError(
     'REGENT_SERVER_ERROR',
-    `${brief(statement)}: ${withoutSecrets(statement, describeError(error))} (${errno})`,
+    say`${brief(statement)}: ${reported(withoutSecrets(statement, describeError(error)))} (${errno})`,
     { cause },
   )
 }
 
-export function timeoutError(statement: string, deadlineMs: number, more = ''): RegentError {
+export function timeoutError(statement: string, deadlineMs: number, more: Sayable = ''): RegentError {
   return new RegentError(
     'REGENT_SERVER_TIMEOUT',
-    `no answer within ${Math.round(deadlineMs)} ms: ${brief(statement)}${more}`,
+    say`no answer within ${Math.round(deadlineMs)} ms: ${brief(statement)}${more}`,
   )
 }
 

@@ -1,5 +1,6 @@
 import type { Clock, Timers } from '#common/ports/ports.ts'
-import { RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { SqlConnection, type SqlTarget } from './connection.ts'
 import type { Row } from './statements.ts'
 import { errnoOf, interrupted, timeoutError } from './failure.ts'
@@ -62,7 +63,7 @@ export class SqlPool {
     running.catch(() => undefined)
     switch (after) {
       case 'leave':
-        throw timeoutError(statement, deadlineMs, '; it goes on waiting in the server')
+        throw timeoutError(statement, deadlineMs, say`; it goes on waiting in the server`)
       case 'abandon':
         this.#endInBackground(connection)
         throw timeoutError(statement, deadlineMs)
@@ -135,7 +136,7 @@ export class SqlPool {
       () => undefined,
     )
     attempt?.destroy()
-    throw timeoutError(statement, deadlineMs, '; mysqld did not let the agent in')
+    throw timeoutError(statement, deadlineMs, say`; mysqld did not let the agent in`)
   }
 
   /** True once `work` has ended, in whatever way; false when it has not after `ms`. */
@@ -169,7 +170,7 @@ export class SqlPool {
     const [, ended] = await Promise.all([this.#kill(`KILL QUERY ${connection.id}`), this.#settles(running, killMs)])
     if (!ended) {
       this.#endInBackground(connection)
-      throw new RegentError('REGENT_SERVER_TIMEOUT', `${late.message}; it was killed and has not ended yet`)
+      throw new RegentError('REGENT_SERVER_TIMEOUT', say`${described(late)}; it was killed and has not ended yet`)
     }
     return running.catch((error: unknown) => {
       throw errnoOf(error) === interrupted ? late : error

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import { groupUser } from '#agents/instance/accounts.ts'
 import { numberOf, textOf, type Sql } from './statements.ts'
 import { errnoOf } from './failure.ts'
@@ -47,7 +48,7 @@ export async function killForeignSessions(sql: Sql, deadlineMs = goneMs): Promis
   }, deadlineMs)
   if (gone) return
   const told = [...left].map(([id, user]) => `session ${id} of ${user}`).join(', ')
-  throw new RegentError('REGENT_SERVER_TIMEOUT', `killed and still there after ${deadlineMs} ms: ${told}`)
+  throw new RegentError('REGENT_SERVER_TIMEOUT', say`killed and still there after ${deadlineMs} ms: ${reported(told)}`)
 }
 
 /** Ends these sessions; whoever waits for their rollbacks looks for them. */
@@ -74,7 +75,7 @@ export async function endBusySessions(sql: Sql, deadlineMs = goneMs): Promise<vo
   }, deadlineMs)
   if (gone) return
   const told = left.map((id) => `session ${id}`).join(', ')
-  throw new RegentError('REGENT_SERVER_TIMEOUT', `killed and still there after ${deadlineMs} ms: ${told}`)
+  throw new RegentError('REGENT_SERVER_TIMEOUT', say`killed and still there after ${deadlineMs} ms: ${reported(told)}`)
 }
 
 async function busyIds(sql: Sql): Promise<readonly number[]> {

@@ -1,6 +1,6 @@
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, describeError, RegentError } from '#common/errors/errors.ts'
 import type { Clock } from '#common/ports/ports.ts'
-import { say, type Sentence } from '#common/sentence/sentence.ts'
+import { reported, say, type Sentence } from '#common/sentence/sentence.ts'
 import { account, literal } from '#agents/instance/accounts.ts'
 import { numberOf, textOf, type Sql } from '../connections/statements.ts'
 import { errnoOf, interrupted, timeoutError } from '../connections/failure.ts'
@@ -58,13 +58,13 @@ export async function requireCopied(sql: Sql, begunAt: string): Promise<void> {
   const [row] = await sql.read(
     'SELECT STATE AS state, ERROR_MESSAGE AS error, CAST(BEGIN_TIME AS CHAR) AS begun FROM performance_schema.clone_status',
   )
-  const [state, error, begun] =
-    row === undefined ? ['', '', ''] : ['state', 'error', 'begun'].map((of) => textOf(row, of))
-  if (state === 'Completed' && begun !== undefined && begun >= begunAt) return
-  const last = row === undefined ? 'none' : `the last one began at ${begun} and is ${state} (${error})`
+  const of = (column: string): string => (row === undefined ? '' : textOf(row, column))
+  const [state, error, begun] = [of('state'), of('error'), of('begun')]
+  if (state === 'Completed' && begun >= begunAt) return
+  const last = row === undefined ? say`none` : say`the last one began at ${begun} and is ${state} (${reported(error)})`
   throw new RegentError(
     'REGENT_SERVER_ERROR',
-    `the copy that began at ${begunAt} is not whole: of copies its server knows ${last}`,
+    say`the copy that began at ${begunAt} is not whole: of copies its server knows ${last}`,
   )
 }
 
@@ -145,11 +145,11 @@ function explained(error: unknown): unknown {
     case tooMany:
       return new RegentError(
         'REGENT_BUSY',
-        'another instance is being made as a copy of this server: mysqld gives one copy at a time',
+        say`another instance is being made as a copy of this server: mysqld gives one copy at a time`,
         { cause: error },
       )
     case interrupted:
-      return new RegentError('REGENT_SERVER_ERROR', `${describeError(error)}; ${whyInterrupted}`, { cause: error })
+      return new RegentError('REGENT_SERVER_ERROR', say`${described(error)}; ${whyInterrupted}`, { cause: error })
     default:
       return error
   }
@@ -163,9 +163,7 @@ const tooMany = 3634
  * Where InnoDB could not write what changes during a copy (`#ib_archive`) its archiver ends for good, and each later
  * CLONE fails at once as interrupted (seen on 9.7).
  */
-const whyInterrupted =
-  'it was killed by hand, or the disk was full during an earlier copy: then mysqld gives no copy ' +
-  'any more until mysqld is started again; copy another instance, or restart this one'
+const whyInterrupted = say`it was killed by hand, or the disk was full during an earlier copy: then mysqld gives no copy any more until mysqld is started again; copy another instance, or restart this one`
 
 /**
  * Ends copies of this server that its agent has begun: also those of an agent that died, which the server would finish
@@ -189,7 +187,7 @@ async function endClones(sql: Sql, statement: string): Promise<void> {
     endsMs,
     lookMs,
   )
-  if (!gone) throw timeoutError(statement, endsMs, '; it was killed and has not ended yet')
+  if (!gone) throw timeoutError(statement, endsMs, say`; it was killed and has not ended yet`)
 }
 
 interface Copy {
@@ -220,7 +218,7 @@ async function copy({ sql, long, clock }: ClonePorts, { statement, shown, progre
       before = now
       const stillMs = clock.monotonicMs() - movedAtMs
       if (seen && !ended) progress(seen.stage, seen.percent, stillMs)
-      if (stillMs > stalledMs) stop.abort(timeoutError(shown, stalledMs, ' of progress'))
+      if (stillMs > stalledMs) stop.abort(timeoutError(shown, stalledMs, say` of progress`))
       return false
     },
     Number.POSITIVE_INFINITY,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Row } from '../connections/statements.ts'
 import type { Sql } from '../connections/statements.ts'
 import { setGates } from './gates.ts'
@@ -22,7 +23,7 @@ class GatedServer {
     const read: Sql['read'] = async (statement) => (statement.includes('mysql.user') ? this.#gates() : this.#threads())
     const change: Sql['change'] = async (statement) => {
       if (statement.includes(`'${this.refusesPasswordOf}'@'%' IDENTIFIED`))
-        throw new RegentError('REGENT_SERVER_ERROR', 'no such password', { cause: { errno: 1819 } })
+        throw new RegentError('REGENT_SERVER_ERROR', say`no such password`, { cause: { errno: 1819 } })
       this.said.push(statement)
       const [, what, id] = /^KILL (\w+) (\d+)$/.exec(statement) ?? []
       if (what === 'QUERY') this.#ended.add(`regent_r_${id}`)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Row } from '../connections/statements.ts'
 import { GroupAccount, groupAccountStatements } from './group-account.ts'
 
@@ -11,7 +12,7 @@ const whole: Row = {
   limits: '0',
   grants: 'CONNECTION_ADMIN,GROUP_REPLICATION_STREAM',
 }
-const refused = (errno: number) => new RegentError('REGENT_SERVER_ERROR', 'no', { cause: { errno } })
+const refused = (errno: number) => new RegentError('REGENT_SERVER_ERROR', say`no`, { cause: { errno } })
 
 /** The account on a server that answers logins so, and how often it was tried. */
 function accountWith(...answers: readonly (Error | null)[]) {
@@ -35,7 +36,11 @@ describe('The account of the group', () => {
   })
 
   it('is asked again where the server is full or does not answer: that tells nothing', async () => {
-    const { account, tries } = accountWith(refused(1040), new RegentError('REGENT_SERVER_DOWN', 'gone'), refused(1045))
+    const { account, tries } = accountWith(
+      refused(1040),
+      new RegentError('REGENT_SERVER_DOWN', say`gone`),
+      refused(1045),
+    )
     expect([await account.trouble(whole), await account.trouble(whole)]).toEqual(['', ''])
     expect(await account.trouble(whole)).toContain('lets no member in')
     expect(tries()).toBe(3)

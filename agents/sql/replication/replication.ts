@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { counted, reported, say, type Sayable } from '#common/sentence/sentence.ts'
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unappliedOf } from '#topology/snapshot/holdings.ts'
 import type { GtidText } from '#topology/snapshot/gtid-text.ts'
@@ -12,7 +13,6 @@ import { readChannel } from './channel.ts'
 import { optionsToSet } from './channel-options.ts'
 import { errnoOf } from '../connections/failure.ts'
 import type { Row } from '../connections/statements.ts'
-import { counted } from '#common/text/words.ts'
 
 /**
  * A receiver that is just connecting to an address that does not answer ends with its own time-out
@@ -110,12 +110,12 @@ export class ReplicationSql {
       if (!keepsPosition)
         throw new RegentError(
           'REGENT_SERVER_ERROR',
-          `the channel follows by file position and has ${counted(backlog.count(), 'transaction')} to apply: repointing it now would throw that away`,
+          say`the channel follows by file position and has ${counted(backlog.count(), 'transaction')} to apply: repointing it now would throw that away`,
         )
       await this.#proveApplier(backlog)
       await this.#repoint(source, options, true)
     }
-    await this.#nothingLost(before.received, `repointing to ${source.host}:${source.port}`)
+    await this.#nothingLost(before.received, say`repointing to ${source.host}:${source.port}`)
   }
 
   async #proveApplier(backlog: GtidSet): Promise<void> {
@@ -124,13 +124,13 @@ export class ReplicationSql {
     await this.#sql.until(() => this.#appliesSome(backlog), provenMs)
   }
 
-  async #nothingLost(before: GtidSet, what: string): Promise<void> {
+  async #nothingLost(before: GtidSet, what: Sayable): Promise<void> {
     const { received, executed } = await this.#held()
     const lost = before.subtract(received.union(executed))
     if (!lost.isEmpty())
       throw new RegentError(
         'REGENT_SERVER_ERROR',
-        `${what} threw away ${counted(lost.count(), 'received transaction')}: the applier stopped meanwhile`,
+        say`${what} threw away ${counted(lost.count(), 'received transaction')}: the applier stopped meanwhile`,
       )
   }
 
@@ -165,7 +165,7 @@ export class ReplicationSql {
       if (parks && textOf((await this.#read()).channel, 'Replica_IO_Running') === 'No')
         throw new RegentError(
           'REGENT_SERVER_ERROR',
-          `both threads are stopped: ${changes.join(', ')} would throw away what is received and not applied`,
+          say`both threads are stopped: ${changes.join(', ')} would throw away what is received and not applied`,
         )
       await this.#change(changes)
     } finally {
@@ -228,9 +228,9 @@ export class ReplicationSql {
       const [row] = await this.#sql.read(tailErrorStatement)
       const error = textOf(row, 'error')
       if (error !== '')
-        throw new RegentError('REGENT_SERVER_ERROR', `the tail cannot be applied: ${error.slice(0, 300)}`)
+        throw new RegentError('REGENT_SERVER_ERROR', say`the tail cannot be applied: ${reported(error.slice(0, 300))}`)
     })
-    if (!isApplied) throw new RegentError('REGENT_TIMED_OUT', `nothing of the tail was applied for ${stalledMs} ms`)
+    if (!isApplied) throw new RegentError('REGENT_TIMED_OUT', say`nothing of the tail was applied for ${stalledMs} ms`)
   }
 
   /** @param look rejects where waiting is of no use */
@@ -300,7 +300,7 @@ export class ReplicationSql {
     if (error !== '')
       throw new RegentError(
         'REGENT_SERVER_ERROR',
-        `${counted(backlog.count(), 'received transaction')} cannot be applied, and repointing would throw them away: ${error.slice(0, 300)}`,
+        say`${counted(backlog.count(), 'received transaction')} cannot be applied, and repointing would throw them away: ${reported(error.slice(0, 300))}`,
       )
     return !(await this.#held()).executed.intersect(backlog).isEmpty()
   }

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { StillView } from '#agents/ports/server.ts'
 import type { SqlConnection } from '../connections/connection.ts'
 import { gtidsOf, numberOf } from '../connections/statements.ts'
@@ -42,7 +43,7 @@ async function gtidsWhileStill(
     for (const statement of begin) await connection.query(statement)
     const [row] = await connection.query(look)
     if (numberOf(row, 'applying') > 0)
-      throw new RegentError('REGENT_BUSY', 'the applier was started while it had to rest')
+      throw new RegentError('REGENT_BUSY', say`the applier was started while it had to rest`)
     return gtidsOf(row, 'executed')
   } finally {
     await replication.startApplier()

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { literal } from '#agents/instance/accounts.ts'
 import type { CertificateFiles } from '#agents/ports/server.ts'
 import { textOf, type Sql } from '../connections/statements.ts'
@@ -31,6 +32,6 @@ async function reload(sql: Sql, { cert, key, ca }: CertificateFiles): Promise<vo
   if (textOf(main, 'enabled') !== 'Yes')
     throw new RegentError(
       'REGENT_SERVER_ERROR',
-      `ALTER INSTANCE RELOAD TLS: mysqld can do nothing with ${cert} and its key; its error log says why`,
+      say`ALTER INSTANCE RELOAD TLS: mysqld can do nothing with ${cert} and its key; its error log says why`,
     )
 }

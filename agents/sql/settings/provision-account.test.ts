@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { provisionAccount } from './provision-account.ts'
 
 const create = "CREATE USER 'a' IDENTIFIED BY 'secret'"
@@ -46,7 +47,7 @@ it.each([
   ['REGENT_SERVER_TIMEOUT', undefined, 'statement 1 of 1 has no answer yet, and goes on waiting in the server'],
 ] as const)('A failure (%s) is told without the statement', async (code, cause, message) => {
   const { query } = aServer((statement) => {
-    if (statement === create) throw new RegentError(code, `near ${create}`, { cause })
+    if (statement === create) throw new RegentError(code, say`near ${create}`, { cause })
     return []
   })
   await expect(provisionAccount(query, 'a', [create], terms)).rejects.toMatchObject({ code, message })

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 import type { ProvisionTerms } from '#agents/ports/server.ts'
 import { account, literal } from '#agents/instance/accounts.ts'
 import type { Row } from '../connections/statements.ts'
@@ -19,29 +20,31 @@ export async function provisionAccount(
   { mayGoOn, leftMs }: Pick<ProvisionTerms, 'mayGoOn'> & { readonly leftMs: () => number },
 ): Promise<void> {
   const holders = `SELECT USER AS user, HOST AS host FROM mysql.global_grants WHERE PRIV = 'SYSTEM_USER' AND USER = ${literal(name)}`
-  const change = async (statement: string, what: string): Promise<void> => {
+  const change = async (statement: string, what: Sayable): Promise<void> => {
     await query('SELECT 1', leftMs())
     if (!mayGoOn())
-      throw new RegentError('REGENT_SERVER_ERROR', `${what} was not run: this is not the open primary any more`)
+      throw new RegentError('REGENT_SERVER_ERROR', say`${what} was not run: this is not the open primary any more`)
     await query(statement, leftMs()).catch((error: unknown) => {
       throw withoutText(error, what)
     })
   }
   for (const [at, statement] of statements.entries())
-    await change(statement, `statement ${at + 1} of ${statements.length}`)
+    await change(statement, say`statement ${at + 1} of ${statements.length}`)
   for (const row of await query(holders, leftMs()))
     await change(
       `REVOKE SYSTEM_USER ON *.* FROM ${account(textOf(row, 'user'), textOf(row, 'host'))}`,
-      'taking SYSTEM_USER back',
+      say`taking SYSTEM_USER back`,
     )
 }
 
-function withoutText(error: unknown, what: string): unknown {
+function withoutText(error: unknown, what: Sayable): unknown {
   if (!(error instanceof RegentError)) return error
   const { cause } = error
   if (error.code === 'REGENT_SERVER_TIMEOUT')
-    return new RegentError('REGENT_SERVER_TIMEOUT', `${what} has no answer yet, and goes on waiting in the server`)
+    return new RegentError('REGENT_SERVER_TIMEOUT', say`${what} has no answer yet, and goes on waiting in the server`)
   const { errno, code } = (cause ?? {}) as { readonly errno?: number; readonly code?: string }
-  const number = errno === undefined ? '' : ` ${errno}`
-  return new RegentError(error.code, `${what}: the server’s error${number} ${code ?? error.code}`, { cause })
+  const number = errno === undefined ? '' : say` ${errno}`
+  return new RegentError(error.code, say`${what}: the server’s error${number} ${code ?? error.code}`, {
+    cause,
+  })
 }

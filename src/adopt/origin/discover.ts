@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import { checkAdoption, mostWatched, readPassword, type AdoptedAccount, type Adoption } from '../adoption.ts'
 import { addressText, isSameAddress, mysqlPort, type HostAddress } from '../host-address.ts'
 import { failureOf, LookFailure } from '../servers/failure.ts'
@@ -92,7 +93,7 @@ async function lookBy(address: HostAddress, login: Login): Promise<SeenServer | 
   } catch (error) {
     const failure = failureOf(error)
     const why = failure.reach === 'lockedOut' || failure.reach === 'full' ? '' : await whyNoMysql(address, deadlineMs)
-    return why === '' ? failure : new LookFailure('noMysql', why, failure)
+    return why === '' ? failure : new LookFailure('noMysql', say`${reported(why)}`, failure)
   }
 }
 
@@ -160,12 +161,16 @@ function adoptionOf(found: readonly Found[], { cluster, mysql, knownAt }: Discov
 
 function unseen(address: HostAddress, error: unknown): RegentError {
   const words = describeError(error)
-  return new RegentError('REGENT_REFUSED', `${addressText(address)} (--from) cannot be looked at: ${words}`, {
-    ...{ cause: error, remedy: 'Give the address of a server that answers, and an account that it knows.' },
-  })
+  return new RegentError(
+    'REGENT_REFUSED',
+    say`${addressText(address)} (--from) cannot be looked at: ${reported(words)}`,
+    {
+      ...{ cause: error, remedy: 'Give the address of a server that answers, and an account that it knows.' },
+    },
+  )
 }
 
 function tooMany(cluster: string): RegentError {
   const remedy = 'Name those that are to be watched in a file.'
-  return new RegentError('REGENT_REFUSED', `${cluster} has more than ${mostWatched} servers`, { remedy })
+  return new RegentError('REGENT_REFUSED', say`${cluster} has more than ${mostWatched} servers`, { remedy })
 }

@@ -7,6 +7,7 @@ import { keepPassword, prepareFolder, type AdoptedFolder } from '../adopted-fold
 import { checkAdoption, type Adoption } from '../adoption.ts'
 import { mysqlPort } from '../host-address.ts'
 import { mhaParameters, secretParameters } from './mha-parameters.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 export interface MhaLine {
   readonly file: string
@@ -32,14 +33,14 @@ export interface MhaOptions {
   readonly folder: AdoptedFolder
 }
 
-const what = 'MHA’s file'
+const what = say`MHA’s file`
 
 /** Throws `REGENT_BAD_FILE` with the line. */
 export async function readMha(file: string, { global, name, folder }: MhaOptions): Promise<MhaRead> {
-  const ofAll = global === undefined ? [] : parseMha(global, await readText(global, 'MHA’s global file'))
+  const ofAll = global === undefined ? [] : parseMha(global, await readText(global, say`MHA’s global file`))
   const lines = [...ofAll, ...parseMha(file, await readText(file, what))]
   if (!lines.some(({ section }) => /^server\d/.test(section)))
-    throw badFile(what, file, 'names no server: it has no section [server1] with a hostname')
+    throw badFile(what, file, say`names no server: it has no section [server1] with a hostname`)
   const cluster = checkClusterName(name ?? nameIn(file))
   const keys = await keysOfThisUser()
   const { value, passwords } = composeAdoption(cluster, lines, keys)
@@ -64,7 +65,7 @@ export function parseMha(file: string, text: string): readonly MhaLine[] {
     if (key === undefined || value === undefined || section === '') {
       // What comes after it may be a password.
       const shown = line.replace(/=.*$/, '=…').slice(0, 40)
-      throw badFile(what, file, `has "${shown}" in line ${at + 1}; allowed are [section] and, below one, key=value`)
+      throw badFile(what, file, say`has "${shown}" in line ${at + 1}; allowed are [section] and, below one, key=value`)
     }
     return [{ file, number: at + 1, section, key, value }]
   })
@@ -73,8 +74,8 @@ export function parseMha(file: string, text: string): readonly MhaLine[] {
 function sectionIn(file: string, opened: string, line: number): string {
   const section = opened.toLowerCase().replaceAll(/\s+/g, '')
   if (/^(serverdefault|server\d+|binlog\d+)$/.test(section)) return section
-  const allowed = 'allowed are server default, server<n> and binlog<n>'
-  throw badFile(what, file, `has the section [${opened.slice(0, 40)}] in line ${line}; ${allowed}`)
+  const allowed = say`allowed are server default, server<n> and binlog<n>`
+  throw badFile(what, file, say`has the section [${opened.slice(0, 40)}] in line ${line}; ${allowed}`)
 }
 
 function meaningOf({ file, number, section, key, value }: MhaLine): string {

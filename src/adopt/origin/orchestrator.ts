@@ -4,6 +4,7 @@ import type { AdoptedAccount, Adoption } from '../adoption.ts'
 import { mysqlPort, parseHostAddress, type HostAddress } from '../host-address.ts'
 import type { OrchestratorServed } from '../orchestrator-file.ts'
 import { meaningOfKey, secretKeys } from './orchestrator-keys.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 export interface OrchestratorRead {
   /** What each key became, or why it became nothing. */
@@ -19,7 +20,7 @@ export interface OrchestratorRead {
   readonly applied: (found: Adoption) => Adoption
 }
 
-const what = 'orchestrator’s configuration file'
+const what = say`orchestrator’s configuration file`
 
 type Keys = Readonly<Record<string, unknown>>
 
@@ -33,7 +34,7 @@ export async function readOrchestrator(
 ): Promise<OrchestratorRead> {
   const keys = await readJson(file, what)
   if (typeof keys !== 'object' || keys === null || Array.isArray(keys))
-    throw badFile(what, file, 'holds no object of keys')
+    throw badFile(what, file, say`holds no object of keys`)
   const all = keys as Keys
   const text = (key: string): string => textIn(file, all, key)
   const number = (key: string, initial: number): number => numberIn(file, all, key, initial)
@@ -76,7 +77,8 @@ async function accountIn(
   const credentials = text('MySQLTopologyCredentialsConfigFile')
   const said = credentials === '' ? new Map<string, string>() : clientOptions(await readText(credentials, what))
   const user = said.get('user') ?? text('MySQLTopologyUser')
-  if (user === '') throw badFile(what, file, 'says no MySQLTopologyUser: by which account are the servers looked at?')
+  if (user === '')
+    throw badFile(what, file, say`says no MySQLTopologyUser: by which account are the servers looked at?`)
   const password = said.get('password') ?? text('MySQLTopologyPassword')
   const caFile = text('MySQLTopologySSLCAFile')
   const passwordFile = await keepPassword(folder, `${cluster}.mysql`, password)
@@ -99,7 +101,8 @@ async function servedIn(
 ): Promise<OrchestratorServed | undefined> {
   if (keys['ListenAddress'] === undefined) return undefined
   const [, host = '', digits = ''] = /^\[?([^\]]*?)\]?:(\d{1,5})$/.exec(text('ListenAddress')) ?? []
-  if (digits === '') throw badFile(what, file, `has ListenAddress ${text('ListenAddress')}; allowed is [address]:port`)
+  if (digits === '')
+    throw badFile(what, file, say`has ListenAddress ${text('ListenAddress')}; allowed is [address]:port`)
   const login = loginIn(file, text)
   return {
     ...{ version: 1, host: host === '' ? '127.0.0.1' : host, port: Number(digits) },
@@ -118,25 +121,25 @@ function loginIn(file: string, text: (key: string) => string): string | undefine
     throw badFile(
       what,
       file,
-      `has AuthenticationMethod ${method} and no HTTPAuthUser: everybody could ask; give a login`,
+      say`has AuthenticationMethod ${method} and no HTTPAuthUser: everybody could ask; give a login`,
     )
   // As long as every login of the interface has to be.
   if (/^[\x21-\x7e]{16,1024}$/.test(login)) return login
-  const why = 'of less than 15 characters together, or with white space; choose a longer password'
-  throw badFile(what, file, `has HTTPAuthUser and HTTPAuthPassword ${why}`)
+  const why = say`of less than 15 characters together, or with white space; choose a longer password`
+  throw badFile(what, file, say`has HTTPAuthUser and HTTPAuthPassword ${why}`)
 }
 
 function seedOf(file: string, seed: string, port: number): HostAddress {
   const address = parseHostAddress(/:\d+$/.test(seed) ? seed : `${seed}:${port}`)
   if (address === undefined)
-    throw badFile(what, file, `has "${seed.slice(0, 60)}" in DiscoverySeeds; allowed is host:port`)
+    throw badFile(what, file, say`has "${seed.slice(0, 60)}" in DiscoverySeeds; allowed is host:port`)
   return address
 }
 
 /** `${NAME}` stands for a variable of the environment. */
 function textIn(file: string, keys: Keys, key: string): string {
   const value = keys[key] ?? ''
-  if (typeof value !== 'string') throw badFile(what, file, `has ${key}, which must be a text`)
+  if (typeof value !== 'string') throw badFile(what, file, say`has ${key}, which must be a text`)
   const [, name] = /^\$\{(\w+)\}$/.exec(value) ?? []
   return name === undefined ? value : (process.env[name] ?? '')
 }
@@ -144,13 +147,13 @@ function textIn(file: string, keys: Keys, key: string): string {
 function numberIn(file: string, keys: Keys, key: string, initial: number): number {
   const value = keys[key] ?? initial
   if (typeof value === 'number' && Number.isInteger(value) && value > 0) return value
-  throw badFile(what, file, `has ${key}, which must be a number above 0`)
+  throw badFile(what, file, say`has ${key}, which must be a number above 0`)
 }
 
 function textsIn(file: string, keys: Keys, key: string): readonly string[] {
   const value = keys[key] ?? []
   if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value
-  throw badFile(what, file, `has ${key}, which must be a list of texts`)
+  throw badFile(what, file, say`has ${key}, which must be a list of texts`)
 }
 
 /** orchestrator takes `*` for every name, too. */
@@ -159,7 +162,7 @@ function patternsIn(file: string, keys: Keys, key: string): readonly RegExp[] {
     try {
       return new RegExp(text === '*' ? '.*' : text)
     } catch {
-      throw badFile(what, file, `has "${text.slice(0, 60)}" in ${key}, which is no pattern`)
+      throw badFile(what, file, say`has "${text.slice(0, 60)}" in ${key}, which is no pattern`)
     }
   })
 }

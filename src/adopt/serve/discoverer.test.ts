@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { writeCluster } from '#local/folder/cluster-file.ts'
 import { stateHome } from '#local/folder/state-layout.ts'
 import { clusterIn, fileWith, temporaryFolder } from '#local/testing.ts'
@@ -167,7 +168,7 @@ describe('What is found', () => {
     ['lockedOut', 'db9:3306 cannot be looked at: it fails'],
   ] as const)('is refused in words of orchestrator’s driver where a server is %s', async (reach, words) => {
     const failing = async () => {
-      throw new RegentError('REGENT_REFUSED', 'it fails (--from)', { cause: new LookFailure(reach, 'it fails') })
+      throw new RegentError('REGENT_REFUSED', say`it fails (--from)`, { cause: new LookFailure(reach, say`it fails`) })
     }
     await expect((await watching(failing)).find('db9', 3306)).rejects.toThrow(new RegExp(`^${words}$`))
   })

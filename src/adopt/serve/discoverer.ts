@@ -1,4 +1,5 @@
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { oneAfterOther } from '#common/one-after-other.ts'
 import { isClusterName } from '#local/folder/names.ts'
 import {
@@ -86,9 +87,13 @@ async function findBy(
       failures.push(inWordsOfTheDriver(address, error))
     }
   }
-  throw new RegentError('REGENT_REFUSED', failures[0] ?? 'no account is known: adopt a first cluster by regent adopt', {
-    remedy: '',
-  })
+  throw new RegentError(
+    'REGENT_REFUSED',
+    say`${failures[0] ?? 'no account is known: adopt a first cluster by regent adopt'}`,
+    {
+      remedy: '',
+    },
+  )
 }
 
 /** Scripts look for what orchestrator’s driver says of a server that is not there yet. */
@@ -129,7 +134,7 @@ async function refuseManaged(folder: AdoptedFolder, found: Adoption): Promise<vo
     if (host === undefined) continue
     throw new RegentError(
       'REGENT_REFUSED',
-      `${addressText(host)} is a server of ${clusterIn(file)}, which is managed, and nobody watches it meanwhile`,
+      say`${addressText(host)} is a server of ${clusterIn(file)}, which is managed, and nobody watches it meanwhile`,
       { remedy: '' },
     )
   }

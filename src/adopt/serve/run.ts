@@ -44,7 +44,7 @@ export async function runWatching({ host, port }: ServeOptions): Promise<void> {
   const app = await createApi({ clusters: service, token, log, metrics: createMetrics() })
   await app.listen({ host, port }).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'EADDRINUSE'
-      ? new RegentError('REGENT_ADDRESS_IN_USE', `${host}:${port} (--port) is taken`, { cause: error })
+      ? new RegentError('REGENT_ADDRESS_IN_USE', say`${host}:${port} (--port) is taken`, { cause: error })
       : error
   })
   await clusters.follow()

@@ -1,5 +1,6 @@
 import { oneAfterOther } from '#common/one-after-other.ts'
 import { describeError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Logger } from '#common/log/logger.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
@@ -91,7 +92,7 @@ export class WatchedClusters {
 
 /** A timeline that cannot be read only saves people from asking elsewhere. */
 async function recoveriesIn(path: string): Promise<readonly Recovery[]> {
-  const value = await readJsonIfThere(path, 'the timeline').catch(() => undefined)
+  const value = await readJsonIfThere(path, say`the timeline`).catch(() => undefined)
   const found = typeof value === 'object' && value !== null && 'recoveries' in value ? value.recoveries : []
   return Array.isArray(found) ? (found as readonly Recovery[]) : []
 }

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { World } from '#common/ports/ports.ts'
 import type { Hands, RecoveryUnderWay } from '#orchestrator/trees/hands.ts'
 import { hostsOf } from '../adoption.ts'
@@ -20,11 +21,11 @@ export function watchingHands(
   const find = (name: string): WatchedCluster => {
     const found = clusters().find(({ adoption }) => adoption.cluster === name)
     if (found !== undefined) return found
-    throw new RegentError('REGENT_NOT_FOUND', `${name} is not watched any more`)
+    throw new RegentError('REGENT_NOT_FOUND', say`${name} is not watched any more`)
   }
   const refuseRecovering = (name: string): void => {
     if (recovering.has(name))
-      throw new RegentError('REGENT_REFUSED', `${name} is being recovered just now; ask again later`)
+      throw new RegentError('REGENT_REFUSED', say`${name} is being recovered just now; ask again later`)
   }
   /** A recovery keeps what puts everything right again, and is not to be undone in the middle. */
   const finish = async (cluster: WatchedCluster): Promise<void> => {
@@ -62,7 +63,7 @@ export function watchingHands(
           const hosts = hostsOf(find(name).adoption)
           const other = otherThan(servers, hosts)
           if (other === undefined) return hand.carryOut(name, hosts, change)
-          throw new RegentError('REGENT_REFUSED', `${other} is another server since ${name} was adopted anew`)
+          throw new RegentError('REGENT_REFUSED', say`${other} is another server since ${name} was adopted anew`)
         },
         tell(what) {
           asked.tell(what, now())

@@ -1,11 +1,12 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Reach } from './seen.ts'
 
 /** Why a server could not be looked at. */
 export class LookFailure extends RegentError {
   readonly reach: Exclude<Reach, 'answers'>
 
-  constructor(reach: Exclude<Reach, 'answers'>, words: string, cause?: unknown) {
+  constructor(reach: Exclude<Reach, 'answers'>, words: Sentence, cause?: unknown) {
     super('REGENT_SERVER_DOWN', words, { cause })
     this.reach = reach
   }
@@ -32,7 +33,7 @@ export function failureOf(error: unknown): LookFailure {
     code?: string
     message?: string
   }
-  return new LookFailure(reachBy(errno ?? 0, code), message.split('\n', 1)[0] ?? '', error)
+  return new LookFailure(reachBy(errno ?? 0, code), say`${reported(message.split('\n', 1)[0] ?? '')}`, error)
 }
 
 const byCode: Readonly<Record<string, Exclude<Reach, 'answers'>>> = {

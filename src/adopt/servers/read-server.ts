@@ -2,6 +2,7 @@ import { dialectFor, olderName, type Dialect } from '#agents/sql/dialect/dialect
 import { LookFailure } from './failure.ts'
 import type { BinlogPosition, ListedReplica, SeenChannel, SeenServer, ServerFacts } from './seen.ts'
 import type { Row, ServerSession } from './session.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 const variableNames = [
   'server_uuid',
@@ -39,7 +40,7 @@ export async function readFacts(session: ServerSession, deadlineMs: number): Pro
   const [first] = await session.query('SELECT @@version AS version', deadlineMs)
   const version = textOf(first, 'version')
   const dialect = dialectFor(version)
-  if (dialect === undefined) throw new LookFailure('noMysql', `its version is "${version}", which no dialect knows`)
+  if (dialect === undefined) throw new LookFailure('noMysql', say`its version is "${version}", which no dialect knows`)
   const variables = await session.query(variablesStatement, deadlineMs)
   const values = new Map(variables.map((row) => [textOf(row, 'Variable_name'), textOf(row, 'Value')]))
   const value = (name: VariableName): string => values.get(name) ?? values.get(olderName(name)) ?? ''

@@ -2,6 +2,7 @@ import { connect } from 'node:net'
 import { createConnection, type Connection } from 'mysql2'
 import { addressText, type HostAddress } from '../host-address.ts'
 import { failureOf, LookFailure } from './failure.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 export interface Login {
   readonly user: string
@@ -71,7 +72,7 @@ export class ServerSession {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.close()
-        reject(new LookFailure('silent', `${addressText(this.#address)} did not answer within ${deadlineMs} ms`))
+        reject(new LookFailure('silent', say`${addressText(this.#address)} did not answer within ${deadlineMs} ms`))
       }, deadlineMs)
       begin((error, rows) => {
         clearTimeout(timer)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { replaceJson } from '#local/files/durable-file.ts'
 import { isMissing, readJsonIfThere } from '#local/files/input-file.ts'
 import type { Step } from '#orchestrator/trees/step.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 /** What the next manager has to do where this one dies in the middle of a plan. */
 export interface Leftover {
@@ -36,7 +37,7 @@ export function leftoversIn(folder: string): Leftovers {
       })
       const clusters = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -5))
       const all = await Promise.all(
-        clusters.map(async (name) => [name, await readJsonIfThere(path(name), 'what was begun')] as const),
+        clusters.map(async (name) => [name, await readJsonIfThere(path(name), say`what was begun`)] as const),
       )
       return new Map(all.filter((entry): entry is readonly [string, Leftover] => entry[1] !== undefined))
     },

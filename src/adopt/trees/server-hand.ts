@@ -1,4 +1,5 @@
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Clock, Timers } from '#common/ports/ports.ts'
 import { counted } from '#common/text/words.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
@@ -12,7 +13,7 @@ import { comparePositions } from '../watch/holdings.ts'
 import { loginOf } from '../watch/login.ts'
 import { whyRead } from './readers.ts'
 import { lackedRights } from './rights.ts'
-import * as say from './statements.ts'
+import * as statements from './statements.ts'
 
 const readDeadlineMs = 2_000
 /** A server that stops replication first ends the transaction that it applies. */
@@ -20,7 +21,7 @@ const stopDeadlineMs = 30_000
 /** So long a replica may take to apply what it lacks: as long as orchestrator waits. */
 const catchUpWithinMs = 20_000
 /** A server becomes read-only once commits that are under way have ended; longer than that is waited for nowhere. */
-const readOnlyDeadlineMs = (say.closesWithinSeconds + 5) * 1_000
+const readOnlyDeadlineMs = (statements.closesWithinSeconds + 5) * 1_000
 const connectsWithinMs = 2_000
 const lookAgainMs = 50
 
@@ -80,11 +81,11 @@ export class ServerHand {
   async refuseUnready(steps: readonly Step[]): Promise<void> {
     await this.#refuseWithoutRights(steps)
     const read = whyRead(this.#host.instance, steps, this.#facts)
-    if (read !== undefined) throw new RegentError('REGENT_REFUSED', read, { remedy: '' })
+    if (read !== undefined) throw new RegentError('REGENT_REFUSED', say`${read}`, { remedy: '' })
     const own = steps.filter(({ at }) => at === this.#host.instance)
     if (own.some((step) => step.do === 'follow' && step.login)) await this.#loginOfReplication()
     if (own.some((step) => step.do === 'lead') && (await this.#look()).channels.length > 1)
-      throw new RegentError('REGENT_REFUSED', `${this.#name} has several channels: nobody said which one ends`)
+      throw new RegentError('REGENT_REFUSED', say`${this.#name} has several channels: nobody said which one ends`)
   }
 
   async #refuseWithoutRights(steps: readonly Step[]): Promise<void> {
@@ -98,7 +99,7 @@ export class ServerHand {
     const { user } = this.#host.mysql
     throw new RegentError(
       'REGENT_REFUSED',
-      `account ${user} may not do that at ${this.#name}, and nothing was done: grant ${lacked.join(', ')} for everything to that account`,
+      say`account ${user} may not do that at ${this.#name}, and nothing was done: grant ${lacked.join(', ')} for everything to that account`,
     )
   }
 
@@ -124,7 +125,7 @@ export class ServerHand {
   }
 
   async setPurgedIfEmpty(keep: string): Promise<void> {
-    if ((await this.executed()) === '' && keep !== '') await this.#query(say.setPurged(keep))
+    if ((await this.executed()) === '' && keep !== '') await this.#query(statements.setPurged(keep))
   }
 
   /** Rejects with what the server said, and what was asked of it. */
@@ -132,7 +133,7 @@ export class ServerHand {
     try {
       await this.#do(step, doing)
     } catch (error) {
-      throw new RegentError('REGENT_REFUSED', `${step.do} at ${this.#name}: ${describeError(error)}`, { cause: error })
+      throw new RegentError('REGENT_REFUSED', say`${step.do} at ${this.#name}: ${described(error)}`, { cause: error })
     }
   }
 
@@ -157,11 +158,11 @@ export class ServerHand {
   readonly #plain: { readonly [Do in Plain]: () => Promise<void> } = {
     stop: () => this.#stop(),
     start: async () => {
-      await this.#query(say.startReplica(await this.#speech()))
+      await this.#query(statements.startReplica(await this.#speech()))
       await this.#connects()
     },
-    stopReceiving: async () => this.#query(say.stopReceiving(await this.#speech())),
-    startReceiving: async () => this.#query(say.startReceiving(await this.#speech())),
+    stopReceiving: async () => this.#query(statements.stopReceiving(await this.#speech())),
+    startReceiving: async () => this.#query(statements.startReceiving(await this.#speech())),
     reset: () => this.#reset(),
     lead: () => this.#lead(),
     flushLogs: () => this.#query('FLUSH BINARY LOGS'),
@@ -170,17 +171,17 @@ export class ServerHand {
 
   /** Also where a change is done once more, and it follows nobody any more. */
   async #stop(): Promise<void> {
-    if (await this.#follows()) await this.#query(say.stopReplica(await this.#speech()), stopDeadlineMs)
+    if (await this.#follows()) await this.#query(statements.stopReplica(await this.#speech()), stopDeadlineMs)
   }
 
   async #reset(): Promise<void> {
-    if (await this.#follows()) await this.#query(say.resetReplica(await this.#speech()))
+    if (await this.#follows()) await this.#query(statements.resetReplica(await this.#speech()))
   }
 
   async #lead(): Promise<void> {
     await this.#stop()
     await this.#reset()
-    await this.#query(say.readOnlyStatements(this.#facts.dialect, false).join('; '))
+    await this.#query(statements.readOnlyStatements(this.#facts.dialect, false).join('; '))
   }
 
   async #follows(): Promise<boolean> {
@@ -199,14 +200,15 @@ export class ServerHand {
       case 'absent':
         throw new Error('it answers')
       case 'readOnly':
-        return this.#query(say.readOnlyStatements(dialect, step.on).join('; '), readOnlyDeadlineMs)
+        return this.#query(statements.readOnlyStatements(dialect, step.on).join('; '), readOnlyDeadlineMs)
       case 'semiSync':
-        return this.#query(say.semiSyncStatement(dialect, step.side, step.on))
+        return this.#query(statements.semiSyncStatement(dialect, step.side, step.on))
       case 'inject':
-        for (const gtid of GtidSet.parse(step.gtids).each()) await this.#query(say.injectStatements(gtid).join('; '))
+        for (const gtid of GtidSet.parse(step.gtids).each())
+          await this.#query(statements.injectStatements(gtid).join('; '))
         return
       case 'resetGtids':
-        return this.#query(say.resetGtids(dialect, await this.executedWithout(step.without)), stopDeadlineMs)
+        return this.#query(statements.resetGtids(dialect, await this.executedWithout(step.without)), stopDeadlineMs)
     }
   }
 
@@ -231,7 +233,7 @@ export class ServerHand {
     const from = step.from === 'gtids' ? step.from : await placeOf(step.from, doing)
     const speech = step.login === true ? { dialect: this.#facts.dialect, channel: '' } : await this.#speech()
     const login = step.login === true ? await this.#loginOfReplication() : undefined
-    await this.#query(say.changeSource(speech, { host, port, from, ...(login && { login }) }))
+    await this.#query(statements.changeSource(speech, { host, port, from, ...(login && { login }) }))
   }
 
   async #addressOf(source: SourceThen, doing: Doing): Promise<{ readonly host: string; readonly port: number }> {
@@ -278,12 +280,12 @@ export class ServerHand {
   async #advance(place: BinlogPosition): Promise<void> {
     const speech = await this.#speech()
     if (isSame(await this.applied(), place)) return
-    await this.#query(say.startUntil(speech, place))
+    await this.#query(statements.startUntil(speech, place))
     await this.#until(async () => {
       const { applied, sql } = await this.#channel()
       return isSame(applied, place) || !sql
     }, `it did not get to ${place.file}:${place.position}`)
-    await this.#query(say.stopReplica(speech), stopDeadlineMs)
+    await this.#query(statements.stopReplica(speech), stopDeadlineMs)
     const { applied } = await this.#channel()
     if (!isSame(applied, place))
       throw new Error(`it stands at ${applied.file}:${applied.position} and not at ${place.file}:${place.position}`)
@@ -305,7 +307,7 @@ export class ServerHand {
     }
   }
 
-  async #speech(): Promise<say.Speech> {
+  async #speech(): Promise<statements.Speech> {
     return { dialect: this.#facts.dialect, channel: (await this.#channel()).name }
   }
 

@@ -1,4 +1,5 @@
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Clock, Timers } from '#common/ports/ports.ts'
 import type { Step } from '#orchestrator/trees/step.ts'
 import type { AdoptedHost } from '../adoption.ts'
@@ -63,11 +64,11 @@ export class Servers {
     const host = this.#hostOf(name)
     const hand = await this.#openHand(host, this.#hosts, this.#world).catch((error: unknown) => {
       if (isNobodyThere(error)) return undefined
-      const words = `${name} is not known to be gone (${describeError(error)}): nobody leads beside it`
+      const words = say`${name} is not known to be gone (${described(error)}): nobody leads beside it`
       throw new RegentError('REGENT_REFUSED', words, { cause: error })
     })
     hand?.close()
-    if (hand !== undefined) throw new RegentError('REGENT_REFUSED', `${name} answers again: nobody leads beside it`)
+    if (hand !== undefined) throw new RegentError('REGENT_REFUSED', say`${name} answers again: nobody leads beside it`)
   }
 
   #hostOf(name: string): AdoptedHost {
@@ -107,5 +108,5 @@ function namesOf(place: { readonly endOf: string } | { readonly appliedBy: strin
 }
 
 function neverMissing(name: string): never {
-  throw new RegentError('REGENT_NOT_FOUND', `${name} is none of the servers that are watched`)
+  throw new RegentError('REGENT_NOT_FOUND', say`${name} is none of the servers that are watched`)
 }

@@ -7,6 +7,7 @@ import { LookFailure } from '../servers/failure.ts'
 import type { Leftover, Leftovers } from './leftover.ts'
 import type { OpenHand } from './servers.ts'
 import { TreeHand } from './tree-hand.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 const hosts = hostsOf(anAdoption())
 
@@ -18,7 +19,7 @@ function handOn(leftover: Leftover | null = null) {
     ...{ done: [] as string[], leftover },
   }
   const open: OpenHand = async ({ instance }) => {
-    if (seen.away.has(instance)) throw new LookFailure(seen.reach, `${instance} is away`)
+    if (seen.away.has(instance)) throw new LookFailure(seen.reach, say`${instance} is away`)
     const hand = {
       isOpen: true,
       close: () => undefined,

@@ -1,4 +1,5 @@
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Clock, Timers } from '#common/ports/ports.ts'
 import type { Logger } from '#common/log/logger.ts'
 import { touchedBy, type Change, type Step } from '#orchestrator/trees/step.ts'
@@ -52,7 +53,10 @@ export class TreeHand {
     if (first === undefined) return []
     const other = this.#busy.get(cluster)
     if (other !== undefined)
-      throw new RegentError('REGENT_REFUSED', `${cluster} is being changed just now (${other.what}); ask again later`)
+      throw new RegentError(
+        'REGENT_REFUSED',
+        say`${cluster} is being changed just now (${other.what}); ask again later`,
+      )
     return this.#alone(cluster, `${first.do} at ${first.at}`, hosts, async (servers) => {
       const { steps, undo } = change
       if (undo !== undefined && steps.length === 0) return this.#putRight(cluster, undo, servers)

@@ -1,5 +1,6 @@
 import type { Clock } from '#common/ports/ports.ts'
 import { describeError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import { addressText } from '../host-address.ts'
 import type { AdoptedHost } from '../adoption.ts'
@@ -121,7 +122,7 @@ export class HostWatcher implements Watch {
     const session = await ServerSession.open(this.#host, await this.#login(), deadlineMs)
     if (!this.#isStopped) return session
     session.close()
-    throw new LookFailure('silent', 'nobody watches it any more')
+    throw new LookFailure('silent', say`nobody watches it any more`)
   }
 
   #answered({ server, more }: Answer, askedMs: number): void {

@@ -70,5 +70,8 @@ export function resultOf({ sentence }: NotesChange, isDryRun: boolean): Operatio
 
 function mustExist({ cluster, instances }: Asked, instance: string): void {
   if (!instances.includes(instance))
-    throw new RegentError('REGENT_NOT_FOUND', `${cluster} has no instance ${instance}; it has ${instances.join(', ')}`)
+    throw new RegentError(
+      'REGENT_NOT_FOUND',
+      say`${cluster} has no instance ${instance}; it has ${instances.join(', ')}`,
+    )
 }

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Clock } from '#common/ports/ports.ts'
 import { annotated } from '#manager/clusters/annotated.ts'
 import type { ClusterService } from '#manager/clusters/cluster-service.ts'
@@ -15,7 +16,7 @@ export function watchingService(clusters: () => readonly WatchedCluster[], clock
     const names = all.map(({ adoption }) => adoption.cluster).join(', ')
     throw new RegentError(
       'REGENT_NOT_FOUND',
-      `there is no cluster ${name} that is watched; there is ${names || 'none'}`,
+      say`there is no cluster ${name} that is watched; there is ${names || say`none`}`,
     )
   }
   return {
@@ -32,7 +33,10 @@ export function watchingService(clusters: () => readonly WatchedCluster[], clock
       const all = find(name).recoveries
       const found = all.find((recovery) => recovery.id === id)
       if (found === undefined)
-        throw new RegentError('REGENT_NOT_FOUND', `there is no recovery ${id}; the newest is ${all[0]?.id ?? 'none'}`)
+        throw new RegentError(
+          'REGENT_NOT_FOUND',
+          say`there is no recovery ${id}; the newest is ${all[0]?.id ?? say`none`}`,
+        )
       return found
     },
     async operate(name, operation, request) {

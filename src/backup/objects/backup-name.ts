@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 /** When a backup began, in UTC: `20261126T031209Z`; a second one of that second is `20261126T031209Z-02`. */
 export type BackupName = string
@@ -16,7 +17,7 @@ export function backupName(wallMs: number, taken: ReadonlySet<BackupName> = new 
   )
   const free = names.find((name) => !taken.has(name))
   if (free === undefined)
-    throw new RegentError('REGENT_REFUSED', `backup ${second} has 98 others of its second: begin one a second later`)
+    throw new RegentError('REGENT_REFUSED', say`backup ${second} has 98 others of its second: begin one a second later`)
   return free
 }
 

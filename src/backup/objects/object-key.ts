@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { secondOf, type BackupName } from './backup-name.ts'
 import { parsePieceName, pieceName, type Piece } from './piece-name.ts'
 
@@ -29,7 +30,7 @@ const form = new RegExp(`^(${clusterForm})/(owner\\.json|base/([^/]+)/([^/]+)|bi
 export function keyOf(key: BackupKey): string {
   const text = `${key.cluster}/${withinCluster(key)}`
   if (!isDeepStrictEqual(parseKey(text), key))
-    throw new RegentError('REGENT_BAD_NAME', `"${text.slice(0, 200)}" cannot be the key of an object of backups`)
+    throw new RegentError('REGENT_BAD_NAME', say`"${text.slice(0, 200)}" cannot be the key of an object of backups`)
   return text
 }
 

@@ -4,7 +4,7 @@ import type { JsonSchema } from '#common/input/json-schema.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import type { Shape } from '#common/input/shapes.ts'
 import { codeOf, described, RegentError } from '#common/errors/errors.ts'
-import { counted, say, text, type Sayable } from '#common/sentence/sentence.ts'
+import { counted, say, type Sayable, text } from '#common/sentence/sentence.ts'
 
 /** What this Regent writes, and the newest that it reads. A field that is added later does not make a new version. */
 export const formatVersion = 1
@@ -66,7 +66,7 @@ function parse(stored: string, what: Sayable): unknown {
   if (stored.length > longestCharacters)
     throw unusable(what, say`${counted(stored.length, 'character')} are more than ${longestCharacters}`)
   try {
-    return parseBoundedJson(stored, 'the content')
+    return parseBoundedJson(stored, say`the content`)
   } catch (cause) {
     throw unusable(what, described(cause))
   }

@@ -1,5 +1,5 @@
 import { codeOf, described, RegentError } from '#common/errors/errors.ts'
-import { counted, say, text, type Said } from '#common/sentence/sentence.ts'
+import { counted, type Said, say, type Sentence, text } from '#common/sentence/sentence.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Asked, Target } from './restore-plan.ts'
 
@@ -75,6 +75,6 @@ function transactions(what: Wish, words: string): GtidSet {
   throw bad(say`${what} names no transaction: name some, such as UUID:1-23`)
 }
 
-function bad(why: Said): RegentError {
+function bad(why: Sentence): RegentError {
   return new RegentError('REGENT_BAD_REQUEST', why)
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { keyOf } from '../objects/object-key.ts'
@@ -90,7 +91,7 @@ describe('What a sender believes of the archive', () => {
     const many = Array.from({ length: 200 }, (_, at) => aPiece({ from: 20 + at, to: 20 + at, preceding: at }))
     expect([(await believed(store, many)).doubted.length, looks]).toEqual([200, 64])
     store.get = () => {
-      throw new RegentError('REGENT_BACKUP_STORE', 'memory does not answer')
+      throw new RegentError('REGENT_BACKUP_STORE', say`memory does not answer`)
     }
     await expect(believed(store, [ahead])).rejects.toThrow('memory does not answer')
   })

@@ -8,6 +8,7 @@ import { refusesPlain } from '../keys/plain.ts'
 import { readArchive, readBinlogArchive } from './stored-archive.ts'
 import { backupsOf, readManifest } from './stored-manifests.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
 
 /** Where it is read, and with which keys; null for none. */
@@ -56,5 +57,5 @@ function requireSigned(manifest: Manifest, key: KeyRing | null): void {
   const opens = key?.withId(encryption.keyId)
   const keys = opens && dataKeys(opens, Buffer.from(encryption.salt, 'hex'))
   if (keys === undefined || !isSignedBy(encryption.signature, signedText(manifest), keys))
-    throw new RegentError('REGENT_REFUSED', `the manifest of backup ${name} was changed after that was written`)
+    throw new RegentError('REGENT_REFUSED', say`the manifest of backup ${name} was changed after that was written`)
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { BackupStore } from '#failover/protocol/backup-store.ts'
 import { keyBytes } from '../keys/data-key.ts'
 import { KeyRing } from '../keys/key-ring.ts'
@@ -18,7 +19,7 @@ const keyForm = /^[0-9a-fA-F]{64}$/
  */
 async function readKeys(path: string): Promise<readonly [Buffer, ...Buffer[]]> {
   const content = await readFile(path).catch((error: unknown) => {
-    throw new RegentError('REGENT_BAD_FILE', `the key of backups cannot be read: ${describeError(error)}`)
+    throw new RegentError('REGENT_BAD_FILE', say`the key of backups cannot be read: ${described(error)}`)
   })
   if (content.length === keyBytes) return [content]
   const lines = content.toString('latin1').split(/\s+/)
@@ -27,6 +28,6 @@ async function readKeys(path: string): Promise<readonly [Buffer, ...Buffer[]]> {
     return [Buffer.from(first, 'hex'), ...others.map((line) => Buffer.from(line, 'hex'))]
   throw new RegentError(
     'REGENT_BAD_FILE',
-    `${path} holds no key of backups: ${keyBytes} bytes are wanted, or ${keyBytes * 2} hexadecimal digits a line ("openssl rand -hex 32" makes one)`,
+    say`${path} holds no key of backups: ${keyBytes} bytes are wanted, or ${keyBytes * 2} hexadecimal digits a line ("openssl rand -hex 32" makes one)`,
   )
 }

@@ -44,11 +44,14 @@ function keyFor(manifest: Manifest, key: KeyRing | null): Buffer | null {
   if (opens === undefined)
     throw new RegentError(
       'REGENT_REFUSED',
-      `backup ${name} is encrypted with key ${encryption.keyId}: give the file of that key with --key-file`,
+      say`backup ${name} is encrypted with key ${encryption.keyId}: give the file of that key with --key-file`,
       { remedy: '' },
     )
   const keys = dataKeys(opens, Buffer.from(encryption.salt, 'hex'))
   if (!isSignedBy(encryption.signature, signedText(manifest), keys))
-    throw new RegentError('REGENT_BACKUP_UNUSABLE', `the manifest of backup ${name} was changed after that was written`)
+    throw new RegentError(
+      'REGENT_BACKUP_UNUSABLE',
+      say`the manifest of backup ${name} was changed after that was written`,
+    )
   return keys.encrypts
 }

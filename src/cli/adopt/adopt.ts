@@ -18,6 +18,7 @@ import type { OrchestratorServed } from '#adopt/orchestrator-file.ts'
 import { checkServers, missingSources, topologyOf, type Checked } from '#adopt/watch/check.ts'
 import { needsFor, needsOf } from '#adopt/watch/needs.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { allClusters } from '#local/clusters/cluster-index.ts'
 import { renderTopology } from '../commands/views/topology-tree.ts'
 import { missingSections, section } from '../commands/views/explanation.ts'
@@ -107,12 +108,12 @@ async function adoptInto(
 /** Commands find a cluster by its name. */
 async function refuseNameOfLocal(name: string): Promise<void> {
   if ((await managedNames()).has(name))
-    throw new RegentError('REGENT_REFUSED', `${name} is managed already, and nobody watches it meanwhile`, {
+    throw new RegentError('REGENT_REFUSED', say`${name} is managed already, and nobody watches it meanwhile`, {
       remedy: `Look at it: regent topology ${name}. Back to watching: regent adopt watch ${name}`,
     })
   const all = await allClusters(() => undefined)
   if (all.some(({ cluster }) => cluster.name === name))
-    throw new RegentError('REGENT_REFUSED', `a cluster ${name} runs on this machine already: choose another name`, {
+    throw new RegentError('REGENT_REFUSED', say`a cluster ${name} runs on this machine already: choose another name`, {
       remedy: 'Write another name into the file, or give --name.',
     })
 }
@@ -134,7 +135,7 @@ async function adoptionOf(
   if (said.length !== 1)
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      'give one of: a file, --mha with MHA’s file, --from with one address, --orchestrator with orchestrator’s file',
+      say`give one of: a file, --mha with MHA’s file, --from with one address, --orchestrator with orchestrator’s file`,
     )
   if (orchestrator !== undefined) return readOrchestratorFile(io, folder, orchestrator, options)
   if (file !== undefined) return { adoption: await readAdoption(file) }
@@ -148,12 +149,15 @@ async function readOrchestratorFile(
   file: string,
   { from, name, output }: AdoptOptions,
 ): Promise<Origin> {
-  if (name === undefined) throw new RegentError('REGENT_BAD_REQUEST', '--orchestrator needs --name for the cluster')
+  if (name === undefined) throw new RegentError('REGENT_BAD_REQUEST', say`--orchestrator needs --name for the cluster`)
   const read = await readOrchestrator(file, { cluster: name, folder })
   if (output !== 'json') for (const line of read.lines) io.out(line)
   const start = from === undefined ? read.seeds[0] : addressIn(/:\d+$/.test(from) ? from : `${from}:${read.port}`)
   if (start === undefined)
-    throw new RegentError('REGENT_BAD_REQUEST', `${file} names no server (DiscoverySeeds): give one of them by --from`)
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      say`${file} names no server (DiscoverySeeds): give one of them by --from`,
+    )
   const found = await discover(start, { cluster: name, mysql: read.mysql, tell: (line) => io.note(line) })
   return { adoption: read.applied(found), served: read.served }
 }
@@ -172,7 +176,7 @@ async function readMhaFile(
 async function discoverFrom(io: Io, address: HostAddress, options: AdoptOptions): Promise<Adoption> {
   const { name, user, passwordFile } = options
   if (name === undefined || user === undefined || passwordFile === undefined)
-    throw new RegentError('REGENT_BAD_REQUEST', '--from needs --name for the cluster, --user and --password-file')
+    throw new RegentError('REGENT_BAD_REQUEST', say`--from needs --name for the cluster, --user and --password-file`)
   return discover(address, { cluster: name, mysql: { user, passwordFile }, tell: (line) => io.note(line) })
 }
 
@@ -181,7 +185,7 @@ function addressIn(text: string): HostAddress {
   if (address !== undefined) return address
   throw new RegentError(
     'REGENT_BAD_REQUEST',
-    `--from is "${text.slice(0, 60)}"; allowed is <host> or <host>:<port>, an IPv6 address in brackets: [::1]:3306`,
+    say`--from is "${text.slice(0, 60)}"; allowed is <host> or <host>:<port>, an IPv6 address in brackets: [::1]:3306`,
   )
 }
 
@@ -205,9 +209,9 @@ function report(io: Io, adoption: Adoption, checked: Checked): readonly string[]
 }
 
 export function refused({ cluster, hosts }: Adoption, { refusals }: Checked, isJson: boolean): RegentError {
-  const first = hosts[0] === undefined ? '' : addressText(hosts[0])
+  const first = hosts[0] === undefined ? '' : say`${addressText(hosts[0])}`
   const what = isJson || refusals.length === 1 ? refusals.join('; ') : refusals.map((one) => `\n  ${one}`).join('')
-  return new RegentError('REGENT_REFUSED', `${cluster} (${first} …) is not adopted: ${what}`, {
+  return new RegentError('REGENT_REFUSED', say`${cluster} (${first} …) is not adopted: ${what}`, {
     remedy: 'Correct the file, or the server that the message names; then adopt again.',
   })
 }

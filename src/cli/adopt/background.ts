@@ -9,6 +9,7 @@ import {
   type AdoptedManager,
 } from '#adopt/adopted-folder.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { frugalNode } from '#common/process/frugal-environment.ts'
 import { freeApiPort } from '#local/addresses/addresses.ts'
 import { endProcess, isAlive } from '#local/processes/process-identity.ts'
@@ -28,7 +29,7 @@ const startDeadlineMs = 30_000
 export async function startWatching(io: Io, port: number | undefined): Promise<AdoptedManager> {
   const folder = adoptedFolder()
   if ((await adoptedFiles(folder)).size === 0)
-    throw new RegentError('REGENT_NOT_FOUND', 'nothing was adopted, so there is nothing to watch', {
+    throw new RegentError('REGENT_NOT_FOUND', say`nothing was adopted, so there is nothing to watch`, {
       remedy: 'Adopt a cluster first: regent adopt FILE.',
     })
   await prepareFolder(folder)
@@ -58,7 +59,7 @@ function requireSame(running: AdoptedManager, port: number | undefined): Adopted
   if (port === undefined || port === running.port) return running
   throw new RegentError(
     'REGENT_ALREADY_RUNNING',
-    `the manager that watches listens on ${running.host}:${running.port}, not on ${port}: leave --port out`,
+    say`the manager that watches listens on ${running.host}:${running.port}, not on ${port}: leave --port out`,
   )
 }
 
@@ -76,7 +77,10 @@ async function start(folder: AdoptedFolder, port: number): Promise<AdoptedManage
     if (manager?.pid === child.pid && manager !== undefined) return manager
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  throw new RegentError('REGENT_REFUSED', `the manager that watches did not come up: ${await said(folder.log, size)}`)
+  throw new RegentError(
+    'REGENT_REFUSED',
+    say`the manager that watches did not come up: ${await said(folder.log, size)}`,
+  )
 }
 
 /** What was written to the log since. */

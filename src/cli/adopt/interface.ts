@@ -1,6 +1,7 @@
 import { adoptedFolder, prepareFolder } from '#adopt/adopted-folder.ts'
 import { keepOrchestratorServed, readOrchestratorServed, type OrchestratorServed } from '#adopt/orchestrator-file.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Io } from '../terminal/io.ts'
 import type { OutputOptions } from '../terminal/common-options.ts'
 import type { AdoptOptions } from './adopt-options.ts'
@@ -43,7 +44,10 @@ function saysSomething(options: AdoptOptions): boolean {
 function servedBy(options: AdoptOptions, before: OrchestratorServed | undefined): OrchestratorServed {
   const listen = options.orchestratorListen ?? before
   if (listen === undefined)
-    throw new RegentError('REGENT_BAD_REQUEST', 'say where orchestrator’s interface is served: --orchestrator-listen')
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      say`say where orchestrator’s interface is served: --orchestrator-listen`,
+    )
   const { hostNames = 'address', readOnly = false } = before ?? {}
   return {
     ...{ version: 1, host: listen.host, port: listen.port },

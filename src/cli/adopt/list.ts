@@ -1,6 +1,7 @@
 import { adoptedFolder, allAdopted, forgetAdoption, managedNames, readManager } from '#adopt/adopted-folder.ts'
 import type { ClusterView } from '#api-contract/views.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { fileStore } from '#store/file.ts'
 import { isAlive } from '#local/processes/process-identity.ts'
 import { ApiClient } from '../connection/api-client.ts'
@@ -47,7 +48,7 @@ async function currentViews(): Promise<readonly ClusterView[] | undefined> {
 export async function removeAdopted(io: Io, name: string, { output }: OutputOptions): Promise<void> {
   const folder = adoptedFolder()
   if ((await managedNames()).has(name))
-    throw new RegentError('REGENT_REFUSED', `${name} is managed, and is removed once it is only watched`, {
+    throw new RegentError('REGENT_REFUSED', say`${name} is managed, and is removed once it is only watched`, {
       remedy: `Give its servers back first: regent adopt watch ${name}`,
     })
   await forgetAdoption(folder, name)

@@ -8,6 +8,7 @@ import type { Look } from '#adopt/watch/look.ts'
 import { linesOf, needsFor } from '#adopt/watch/needs.ts'
 import { whatNoSshMeans } from '#adopt/watch/without-ssh.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { folderOf } from '#local/clusters/cluster-index.ts'
 import { createCluster, type FarServer } from '#local/clusters/prepare.ts'
 import { replaceJson } from '#local/files/durable-file.ts'
@@ -66,14 +67,14 @@ export async function manage(
 function refuseFor(io: Io, name: string, missing: readonly string[]): void {
   for (const line of missing) io.out(line)
   if (missing.length === 0) return
-  throw new RegentError('REGENT_REFUSED', `${name} cannot be managed yet: the list above says what is missing`, {
+  throw new RegentError('REGENT_REFUSED', say`${name} cannot be managed yet: the list above says what is missing`, {
     remedy: 'Do that on the servers, and try again; until then nothing is changed there.',
   })
 }
 
 async function refuseWhereItIs(name: string, dir: string): Promise<void> {
   if ((await readClusterIfThere(dir)) === undefined) return
-  throw new RegentError('REGENT_REFUSED', `there is a cluster ${name} in ${dir} already`, {
+  throw new RegentError('REGENT_REFUSED', say`there is a cluster ${name} in ${dir} already`, {
     remedy: `Is it the managed one, "regent local up ${name}" brings it back.`,
   })
 }
@@ -131,7 +132,7 @@ export async function watchAgain(io: Io, name: string, options: ManageOptions): 
   const dir = await folderOf(name)
   const cluster = await readClusterIfThere(dir)
   if (cluster?.far !== true)
-    throw new RegentError('REGENT_REFUSED', `${name} is not managed here: there is nothing to go back from`, {
+    throw new RegentError('REGENT_REFUSED', say`${name} is not managed here: there is nothing to go back from`, {
       remedy: `See what is watched: regent adopt list. Manage it: regent adopt manage ${name}`,
     })
   if (options.file !== undefined) await keepAdoption(adoptedFolder(), adoption)
@@ -140,7 +141,8 @@ export async function watchAgain(io: Io, name: string, options: ManageOptions): 
     (words) => io.note(words),
     async () => {
       await stopCluster(layout)
-      const before = (await readJsonIfThere(layout.persistedBefore, 'what was persisted before')) as Before | undefined
+      const before = (await readJsonIfThere(layout.persistedBefore, say`what was persisted before`)) as
+        Before | undefined
       await giveBackAll(io, hostsOf(adoption), before ?? {})
       await purgeCluster(layout)
     },

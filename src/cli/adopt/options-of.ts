@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 /**
  * The options of a verb of `adopt`. `adopt` reads its own wherever they stand, also behind a verb: throws
@@ -14,6 +15,6 @@ export function optionsOf<Options extends object>(verb: Command): Options {
   if (stranger === undefined) return verb.optsWithGlobals<Options>()
   throw new RegentError(
     'REGENT_BAD_REQUEST',
-    `${stranger.long} is an option of "adopt", and says nothing to "adopt ${verb.name()}": leave it out; nothing was done`,
+    say`${stranger.long} is an option of "adopt", and says nothing to "adopt ${verb.name()}": leave it out; nothing was done`,
   )
 }

@@ -5,6 +5,7 @@ import { keyOfStore } from '#backup/transfer/read-key-file.ts'
 import { readPiece } from '#backup/transfer/read-piece.ts'
 import { readBinlogArchive } from '#backup/transfer/stored-archive.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import { counted } from '#common/text/words.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
@@ -52,7 +53,10 @@ export async function findInArchive(io: Io, wanted: string | undefined, options:
 function wantedOf({ table: words, kind }: FindOptions): Wanted {
   const [, schema = '', table = ''] = /^([^.]+)\.([^.]+)$/.exec(words) ?? []
   if (schema === '')
-    throw new RegentError('REGENT_BAD_REQUEST', `--table is "${words}": write schema.table, such as app.orders`)
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      say`--table is "${reported(words)}": write schema.table, such as app.orders`,
+    )
   return { schema, table: table === '*' ? null : table, kind: kind ?? null }
 }
 

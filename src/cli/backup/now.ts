@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import { mebibytes } from '#common/text/words.ts'
 import { describeBackup } from '#topology/snapshot/copies.ts'
 import type { ClusterView } from '#api-contract/views.ts'
@@ -52,7 +53,8 @@ function madeOf(
   { name, stage, rawBytes, storedBytes, sentence }: NonNullable<ClusterView['instances'][number]['backup']>,
   cluster: string,
 ): Made | undefined {
-  if (stage === 'failed') throw new RegentError('REGENT_REFUSED', `backup ${name} of ${cluster} failed: ${sentence}`)
+  if (stage === 'failed')
+    throw new RegentError('REGENT_REFUSED', say`backup ${name} of ${cluster} failed: ${reported(sentence)}`)
   if (stage !== 'done') return undefined
   const [data, stored] = [mebibytes(rawBytes), mebibytes(storedBytes)]
   return {

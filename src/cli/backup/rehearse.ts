@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import { clusterReference, instanceArgument } from '../terminal/arguments.ts'
 import { withApi, withDryRun } from '../terminal/common-options.ts'
 import type { Connection } from '../connection/place.ts'
@@ -54,7 +55,10 @@ function untilRehearsed(
     of: ({ rehearsal: state }) => (state?.name === rehearsal ? state : undefined),
     ended: ({ stage, sentence }) => {
       if (stage === 'failed')
-        throw new RegentError('REGENT_REFUSED', `rehearsal ${rehearsal} of ${connection.cluster} failed: ${sentence}`)
+        throw new RegentError(
+          'REGENT_REFUSED',
+          say`rehearsal ${rehearsal} of ${connection.cluster} failed: ${reported(sentence)}`,
+        )
       return stage === 'done' ? sentence : undefined
     },
     line: ({ sentence }) => sentence,

@@ -4,7 +4,7 @@ import { keptByLock, sumOf, type Item, type Known, type Stock, type Sweep } from
 import { keyOfStore } from '#backup/transfer/read-key-file.ts'
 import { deleteInOrder, readStock } from '#backup/transfer/read-stock.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { say, type Said } from '#common/sentence/sentence.ts'
+import { type Said, say } from '#common/sentence/sentence.ts'
 import { counted } from '#common/text/words.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
 import type { Io } from '../terminal/io.ts'
@@ -30,7 +30,7 @@ export async function deleteBackup(io: Io, name: string, options: RemoveOptions)
       return key !== null && 'name' in key && key.name === name ? [{ key, object }] : []
     })
     if (known.length === 0)
-      throw new RegentError('REGENT_NOT_FOUND', `${store.address} has no backup ${name} of ${cluster}`)
+      throw new RegentError('REGENT_NOT_FOUND', say`${store.address} has no backup ${name} of ${cluster}`)
     const kept = whyKept(name, stock)
     const why = kept === '' ? whyRunning(name, known) : say`backup ${name} ${kept}`
     if (why !== '' && options.force !== true)

@@ -5,6 +5,7 @@ import { isOfContent } from '#backup/objects/stored-json.ts'
 import { readManifest, readVerification } from '#backup/transfer/stored-manifests.ts'
 import type { Verification } from '#backup/objects/verification.ts'
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { counted, mebibytes } from '#common/text/words.ts'
 import { findCluster } from '#local/clusters/cluster-index.ts'
 import { readSpec } from '#local/folder/spec-file.ts'
@@ -132,7 +133,7 @@ async function storeOf(dir: string, name: string): Promise<BackupStore> {
   if (backup !== undefined) return backup.store
   throw new RegentError(
     'REGENT_REFUSED',
-    `the spec of ${name} names no store of backups: give --from, or backup.store in the spec`,
+    say`the spec of ${name} names no store of backups: give --from, or backup.store in the spec`,
     { remedy: '' },
   )
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import type { ClusterView } from '#api-contract/views.ts'
 import type { Connection } from '../connection/place.ts'
 import type { Io } from '../terminal/io.ts'
@@ -47,11 +48,11 @@ export async function untilEnded<State, Result>(
     if (performance.now() - seenAtMs > unseenMs)
       throw new RegentError(
         'REGENT_TIMED_OUT',
-        `nobody speaks of ${what} any more: the agent of ${instance} was perhaps started again${perhaps}`,
+        say`nobody speaks of ${what} any more: the agent of ${instance} was perhaps started again${reported(perhaps)}`,
         { remedy: '' },
       )
     await sleep(lookEveryMs, undefined, { signal }).catch(() => {
-      throw new RegentError('REGENT_REFUSED', `interrupted; the ${what.split(' ')[0]} goes on`)
+      throw new RegentError('REGENT_REFUSED', say`interrupted; the ${what.split(' ')[0]} goes on`)
     })
   }
 }

@@ -1,4 +1,4 @@
-import { command, say } from '#common/sentence/sentence.ts'
+import { command, reported, say } from '#common/sentence/sentence.ts'
 import { catalogue, type ErrorCode } from '#common/errors/error-catalogue.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { readText } from '#local/files/input-file.ts'
@@ -39,11 +39,11 @@ export class ApiClient {
   }
 
   static async open(target: ApiTarget): Promise<ApiClient> {
-    const token = (await readText(target.tokenFile, 'the file with the API’s token')).trim()
+    const token = (await readText(target.tokenFile, say`the file with the API’s token`)).trim()
     if (!/^[\x21-\x7e]+$/.test(token))
       throw new RegentError(
         'REGENT_BAD_FILE',
-        `the file with the API’s token, ${target.tokenFile}, must hold one word of printable characters`,
+        say`the file with the API’s token, ${target.tokenFile}, must hold one word of printable characters`,
       )
     return new ApiClient({ url: target.url, token, fetch: (url, init) => fetch(url, init) })
   }
@@ -76,8 +76,8 @@ export class ApiClient {
     throw new RegentError(
       'REGENT_NOT_FOUND',
       names === ''
-        ? `the manager at ${this.url} has no cluster`
-        : `the manager at ${this.url} has several clusters, so name one of them: ${names}`,
+        ? say`the manager at ${this.url} has no cluster`
+        : say`the manager at ${this.url} has several clusters, so name one of them: ${names}`,
     )
   }
 
@@ -87,7 +87,7 @@ export class ApiClient {
    */
   async *events(path: string, signal: AbortSignal, silentMs = silentStreamMs): AsyncGenerator<string> {
     const silence = new AbortController()
-    const what = `the manager at ${this.url} has said nothing for ${silentMs / 1_000} s`
+    const what = say`the manager at ${this.url} has said nothing for ${silentMs / 1_000} s`
     const timer = setTimeout(() => silence.abort(new RegentError('REGENT_TIMED_OUT', what)), silentMs)
     try {
       const response = await this.#fetch('GET', path, undefined, AbortSignal.any([signal, silence.signal]))
@@ -131,9 +131,13 @@ export class ApiClient {
       })
     } catch (error) {
       if (signal.aborted || error instanceof RegentError) throw error
-      throw new RegentError('REGENT_API_UNREACHABLE', `no manager answers at ${this.url}: ${reasonOf(error)}`, {
-        cause: error,
-      })
+      throw new RegentError(
+        'REGENT_API_UNREACHABLE',
+        say`no manager answers at ${this.url}: ${reported(reasonOf(error))}`,
+        {
+          cause: error,
+        },
+      )
     }
   }
 }
@@ -171,7 +175,7 @@ function parseAnswer(url: string, text: string): unknown {
   } catch (error) {
     throw new RegentError(
       'REGENT_API_UNREACHABLE',
-      `what answers at ${url} is no Regent manager: its answer is not JSON`,
+      say`what answers at ${url} is no Regent manager: its answer is not JSON`,
       { cause: error },
     )
   }
@@ -194,13 +198,13 @@ export function problemOf(url: string, status: number, text: string): RegentErro
   if (typeof code !== 'string')
     return new RegentError(
       'REGENT_API_UNREACHABLE',
-      `what answers at ${url} is no Regent manager: it answered with HTTP status ${status}`,
+      say`what answers at ${url} is no Regent manager: it answered with HTTP status ${status}`,
     )
   const words = [detail, title].find((part) => typeof part === 'string')
   const known = Object.hasOwn(catalogue, code)
   return new RegentError(
     known ? (code as ErrorCode) : 'REGENT_REFUSED',
-    `${words ?? `HTTP status ${status}`}${known ? '' : ` (${code})`}`,
+    say`${typeof words === 'string' ? reported(words) : say`HTTP status ${status}`}${known ? '' : say` (${code})`}`,
     typeof remedy === 'string' ? { remedy } : {},
   )
 }

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 /**
  * A cluster as people name it: `shop`, or on Kubernetes `shops/shop`. The API's paths call that one `shops.shop`;
@@ -20,6 +21,6 @@ export function refuseOtherNamespace(reference: string, namespace: string): void
   if (name !== undefined && before !== namespace)
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      `${reference} is not in namespace ${namespace}, which --namespace says: leave one of the two out`,
+      say`${reference} is not in namespace ${namespace}, which --namespace says: leave one of the two out`,
     )
 }

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { adoptedFolder, clusterIn, readManager, watchedFiles } from '#adopt/adopted-folder.ts'
-import { RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { LocalCluster } from '#local/folder/cluster-file.ts'
 import { allClusters, findCluster, type FoundCluster } from '#local/clusters/cluster-index.ts'
 import { listenerAt } from '#local/processes/listener.ts'
@@ -24,7 +25,7 @@ export async function findPlace(io: Io, options: ApiOptions, wanted: string | un
   if (isAsked && (api ?? tokenFile) !== undefined) {
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      '--api and --token-file name a manager by its URL, --context, --namespace, --kubeconfig and --manager-namespace one on Kubernetes: give only one of the two',
+      say`--api and --token-file name a manager by its URL, --context, --namespace, --kubeconfig and --manager-namespace one on Kubernetes: give only one of the two`,
     )
   }
   if (isAsked || (api === undefined && isKubectlPlugin(io))) return onKubernetes(io, options)
@@ -82,7 +83,7 @@ async function openWatched(cluster: string, tokenFile: string | undefined): Prom
   const folder = adoptedFolder()
   const manager = await readManager(folder)
   if (manager === undefined)
-    throw new RegentError('REGENT_API_UNREACHABLE', `no manager watches ${cluster}; "regent adopt start" starts it`)
+    throw new RegentError('REGENT_API_UNREACHABLE', say`no manager watches ${cluster}; "regent adopt start" starts it`)
   const url = `http://${manager.host}:${manager.port}`
   const client = await ApiClient.open({ url, tokenFile: tokenFile ?? folder.apiToken })
   return { client, cluster, path: `/clusters/${cluster}` }
@@ -95,7 +96,7 @@ async function findLocal(wanted: string | undefined): Promise<FoundCluster> {
     if (!(error instanceof RegentError) || error.code !== 'REGENT_NOT_FOUND') throw error
     throw new RegentError(
       'REGENT_NOT_FOUND',
-      `${error.message}. One on Kubernetes is asked for with -n <namespace>, --context or kubectl regent`,
+      say`${described(error)}. One on Kubernetes is asked for with -n <namespace>, --context or kubectl regent`,
       { cause: error },
     )
   }
@@ -106,11 +107,11 @@ function remoteTarget(io: Io, options: ApiOptions): ApiTarget | undefined {
   if (!url) return undefined
   const tokenFile = options.tokenFile ?? io.env['REGENT_TOKEN_FILE']
   if (!tokenFile)
-    throw new RegentError('REGENT_BAD_REQUEST', `${url} needs a token: give --token-file or set REGENT_TOKEN_FILE`)
+    throw new RegentError('REGENT_BAD_REQUEST', say`${url} needs a token: give --token-file or set REGENT_TOKEN_FILE`)
   if (!URL.canParse(url))
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      `REGENT_API is "${url}"; allowed is an http:// or https:// URL, for example http://127.0.0.1:9500`,
+      say`REGENT_API is "${url}"; allowed is an http:// or https:// URL, for example http://127.0.0.1:9500`,
     )
   return { url: url.replace(/\/+$/, ''), tokenFile }
 }
@@ -132,11 +133,11 @@ export async function openLocal(dir: string, cluster: LocalCluster, tokenFile?: 
   if (listener !== undefined && (listener.managerOf === undefined || resolve(listener.managerOf) !== resolve(dir))) {
     const who =
       listener.managerOf === undefined
-        ? `another process${listener.pid === undefined ? '' : ` (pid ${listener.pid})`}`
-        : `the manager of the cluster in ${listener.managerOf} (pid ${listener.pid})`
+        ? say`another process${listener.pid === undefined ? '' : say` (pid ${listener.pid})`}`
+        : say`the manager of the cluster in ${listener.managerOf} (pid ${listener.pid})`
     throw new RegentError(
       'REGENT_API_UNREACHABLE',
-      `${host}:${port}, where the manager of ${cluster.name} is to listen, is held by ${who}, which is not asked; "regent local up ${cluster.name} --port <another>" chooses another port`,
+      say`${host}:${port}, where the manager of ${cluster.name} is to listen, is held by ${who}, which is not asked; "regent local up ${cluster.name} --port <another>" chooses another port`,
       { remedy: '' },
     )
   }

@@ -1,4 +1,5 @@
-import { RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { regentVersion } from '#common/version.ts'
 import { createKubeClient } from '#controller-runtime/client/http-kube-client.ts'
@@ -55,8 +56,8 @@ export async function findManagers(connection: KubeConnection, namespace: string
       client.list(pods, { namespace, labelSelector: manager.podSelector, deadlineMs }),
       leaderIn(client, namespace),
     ])
-    const token = given(textIn(secret, tokenKey), `Secret ${namespace}/${tokenSecret}`, tokenKey)
-    const ca = given(authority.data?.[caKey], `ConfigMap ${namespace}/${authorityConfigMap}`, caKey)
+    const token = given(textIn(secret, tokenKey), say`Secret ${namespace}/${tokenSecret}`, tokenKey)
+    const ca = given(authority.data?.[caKey], say`ConfigMap ${namespace}/${authorityConfigMap}`, caKey)
     return { token: token.trim(), ca, pods: usable(found.items, namespace, leader) }
   } catch (error) {
     throw withRights(error, namespace)
@@ -68,10 +69,10 @@ export async function findManagers(connection: KubeConnection, namespace: string
 /** The error, with all the rights that a person needs where one was missing. */
 export function withRights(error: unknown, namespace: string): unknown {
   if (!(error instanceof KubeApiError) || error.status !== 403) return error
-  const rights = `get secrets ${manager.tokenSecret}, get configmaps ${manager.authorityConfigMap}, list pods, get and create pods/portforward, and get leases.coordination.k8s.io`
+  const rights = say`get secrets ${manager.tokenSecret}, get configmaps ${manager.authorityConfigMap}, list pods, get and create pods/portforward, and get leases.coordination.k8s.io`
   return new RegentError(
     'REGENT_KUBE_FORBIDDEN',
-    `${error.message}. In namespace ${namespace} this command must be allowed to ${rights}`,
+    say`${described(error)}. In namespace ${namespace} this command must be allowed to ${rights}`,
     { cause: error },
   )
 }
@@ -84,12 +85,12 @@ async function existing<Kind extends KubeObject>(
   const object = await client.get(resource, key, { deadlineMs })
   if (object !== undefined) return object
   throw unreachable(
-    `there is no ${resource.kind} "${key.name}" in namespace "${key.namespace}": Regent is not installed there, or has not started yet; --manager-namespace names another namespace`,
+    say`there is no ${resource.kind} "${key.name}" in namespace "${key.namespace}": Regent is not installed there, or has not started yet; --manager-namespace names another namespace`,
   )
 }
 
-function given(text: string | undefined, where: string, key: string): string {
-  if (text === undefined) throw unreachable(`${where} has no key "${key}"`)
+function given(text: string | undefined, where: Sayable, key: string): string {
+  if (text === undefined) throw unreachable(say`${where} has no key "${key}"`)
   return text
 }
 
@@ -116,8 +117,8 @@ function usable(all: readonly Pod[], namespace: string, leader: string): readonl
   if (able.length === 0)
     throw unreachable(
       names === ''
-        ? `there is no manager pod (${manager.podSelector}) in namespace "${namespace}"`
-        : `no manager in namespace "${namespace}" is ready, or runs: ${names}`,
+        ? say`there is no manager pod (${manager.podSelector}) in namespace "${namespace}"`
+        : say`no manager in namespace "${namespace}" is ready, or runs: ${names}`,
     )
   const leads = (pod: Pod): number => (leader.startsWith(`${pod.metadata.name}_`) ? 0 : 1)
   return able
@@ -134,6 +135,6 @@ function portOf({ spec }: Pod): number {
   return ports.find(({ name }) => name === manager.portName)?.containerPort ?? manager.port
 }
 
-export function unreachable(what: string, cause?: unknown): RegentError {
+export function unreachable(what: Sentence, cause?: unknown): RegentError {
   return new RegentError('REGENT_API_UNREACHABLE', what, { cause })
 }

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { realClock } from '#common/ports/real-world.ts'
 import { findKubeConnection } from '#controller-runtime/kube-config/kube-config.ts'
 import { manager } from '#kube/names/manager-names.ts'
@@ -38,11 +39,11 @@ export async function kubernetesPlace(io: Io, options: KubernetesOptions): Promi
     if (here.length > 0)
       throw new RegentError(
         'REGENT_NOT_FOUND',
-        `namespace ${namespace} has several clusters, so name one of them: ${names}`,
+        say`namespace ${namespace} has several clusters, so name one of them: ${names}`,
       )
     throw new RegentError(
       'REGENT_NOT_FOUND',
-      `namespace ${namespace} has no cluster; ${names === '' ? 'neither has any other' : `there is: ${names}`}`,
+      say`namespace ${namespace} has no cluster; ${names === '' ? say`neither has any other` : say`there is: ${names}`}`,
     )
   }
 

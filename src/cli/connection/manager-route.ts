@@ -2,7 +2,8 @@ import type { Duplex } from 'node:stream'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { Agent, fetch } from 'undici'
 import { catalogue } from '#common/errors/error-catalogue.ts'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { KubeConnection } from '#controller-runtime/kube-config/kube-config.ts'
 import { openPortForward } from '#controller-runtime/port-forward/port-forward.ts'
 import { manager } from '#kube/names/manager-names.ts'
@@ -104,9 +105,9 @@ export class ManagerRoute implements ApiRoute, AsyncDisposable {
       return await secured(tunnel, { ca, servername: this.#serverName }, signal)
     } catch (error) {
       if (error instanceof RegentError) throw withRights(error, this.#namespace)
-      const expected = `expected is a certificate of the CA in ConfigMap ${manager.authorityConfigMap} for ${this.#serverName}`
+      const expected = say`expected is a certificate of the CA in ConfigMap ${manager.authorityConfigMap} for ${this.#serverName}`
       throw unreachable(
-        `pod ${this.#namespace}/${pod.name}: ${signal.aborted ? `no connection within ${connectMs / 1_000} s` : `${describeError(error)} (${expected})`}`,
+        say`pod ${this.#namespace}/${pod.name}: ${signal.aborted ? say`no connection within ${connectMs / 1_000} s` : say`${described(error)} (${expected})`}`,
         error,
       )
     }

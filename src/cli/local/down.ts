@@ -1,4 +1,5 @@
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { endStrays, purgeCluster, stopCluster, underCommandLock } from '#local/supervisor/background.ts'
 import type { LocalCluster } from '#local/folder/cluster-file.ts'
 import { findCluster, folderOf, orphanedClusters, rememberFolder } from '#local/clusters/cluster-index.ts'
@@ -18,7 +19,7 @@ export async function down(io: Io, wanted: string | undefined, purge: boolean, o
   if (purge && cluster.far === true)
     throw new RegentError(
       'REGENT_REFUSED',
-      `the servers of ${name} are somebody else’s, and each of their starts would stay closed`,
+      say`the servers of ${name} are somebody else’s, and each of their starts would stay closed`,
       {
         remedy: `Give them back: regent adopt watch ${name}. Then forget them: regent adopt remove ${name}`,
       },
@@ -117,7 +118,7 @@ async function takeLead(store: LeadingStore, purger: string, name: string): Prom
     if (performance.now() > until)
       throw new RegentError(
         'REGENT_REFUSED',
-        `${name} is down, and not removed: a manager that "regent local up" did not start still leads it; end that one, then purge again`,
+        say`${name} is down, and not removed: a manager that "regent local up" did not start still leads it; end that one, then purge again`,
         { remedy: '' },
       )
     await new Promise((resolve) => setTimeout(resolve, 100))

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { findCluster, type FoundCluster } from '#local/clusters/cluster-index.ts'
 import { clusterOfInstance } from '#local/folder/names.ts'
 import { layoutOf, stateHome } from '#local/folder/state-layout.ts'
@@ -17,6 +18,6 @@ export async function instanceNamed(
   const found = await findCluster(cluster, home)
   const route = await readRoute(layoutOf(found.dir).routes)
   if (route === undefined)
-    throw new RegentError('REGENT_NOT_FOUND', `${found.cluster.name} has had no primary yet; name an instance`)
+    throw new RegentError('REGENT_NOT_FOUND', say`${found.cluster.name} has had no primary yet; name an instance`)
   return { ...found, instance: route.instance }
 }

@@ -3,6 +3,7 @@ import { clusterArgument, lineArgument } from '../terminal/arguments.ts'
 import { storeSaid, withBackupStore, type BackupStoreOptions } from '../backup/store-options.ts'
 import type { Io } from '../terminal/io.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { withUpOptions } from './up/up-command.ts'
 import type { UpOptions } from './up/up-options.ts'
 
@@ -57,7 +58,7 @@ export function addRestore(program: Command, io: Io): void {
     if (store === undefined)
       throw new RegentError(
         'REGENT_BAD_REQUEST',
-        'a restore needs --from: the folder or the bucket where the backups lie, for example --from s3://backups/prod',
+        say`a restore needs --from: the folder or the bucket where the backups lie, for example --from s3://backups/prod`,
       )
     const { restoreLocally } = await import('./restore.ts')
     const { cluster: of = name, backup, until, untilGtid: untilGtids, before } = options

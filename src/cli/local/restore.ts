@@ -5,6 +5,7 @@ import { planOf } from '#backup/transfer/plan-from-store.ts'
 import { requireKeys } from '#backup/transfer/require-keys.ts'
 import { keyOfStore } from '#backup/transfer/read-key-file.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { BackupToRestore } from '#failover/protocol/backup-store.ts'
 import { folderOf } from '#local/clusters/cluster-index.ts'
 import { readClusterIfThere } from '#local/folder/cluster-file.ts'
@@ -25,7 +26,7 @@ export async function restoreLocally(
   if ((await readClusterIfThere(dir)) !== undefined)
     throw new RegentError(
       'REGENT_REFUSED',
-      `${name} is there already, in ${dir}, and nothing is restored over data: choose another name for the new cluster`,
+      say`${name} is there already, in ${dir}, and nothing is restored over data: choose another name for the new cluster`,
       { remedy: '' },
     )
   await requirePossible(io, restore)

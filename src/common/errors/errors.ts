@@ -1,5 +1,5 @@
 import type { Place } from '../sentence/command.ts'
-import { reported, Sentence, type Sayable } from '../sentence/sentence.ts'
+import { reported, type Sayable, type Sentence } from '../sentence/sentence.ts'
 import { catalogue, remedyOf, type ErrorCode } from './error-catalogue.ts'
 
 export interface ErrorOptions {
@@ -12,11 +12,11 @@ export interface ErrorOptions {
 export class RegentError extends Error {
   readonly code: ErrorCode
   /** The message, before it is printed for a place. */
-  readonly said: string | Sentence
+  readonly said: Sentence
   readonly #remedy: string | undefined
 
-  constructor(code: ErrorCode, said: string | Sentence, { remedy, ...options }: ErrorOptions = {}) {
-    super(String(said), options)
+  constructor(code: ErrorCode, said: Sentence, { remedy, ...options }: ErrorOptions = {}) {
+    super(said.toString(), options)
     this.#remedy = remedy
     this.name = 'RegentError'
     this.said = said
@@ -46,5 +46,5 @@ export function describeError(error: unknown): string {
 
 /** The same as a part of a sentence. */
 export function described(error: unknown): Sayable {
-  return error instanceof RegentError && error.said instanceof Sentence ? error.said : reported(describeError(error))
+  return error instanceof RegentError ? error.said : reported(describeError(error))
 }

@@ -1,6 +1,7 @@
 import type { ClientRequest, RequestOptions } from 'node:http'
 import { request as tlsRequest } from 'node:https'
 import { describeError, RegentError } from '../errors/errors.ts'
+import { say } from '../sentence/sentence.ts'
 import { request } from './node-http.ts'
 import { complaintAboutPeer, lowestTlsVersion, type ClientTls } from '../tls/tls.ts'
 
@@ -13,7 +14,7 @@ export function requestTo(tls: ClientTls | undefined, options: RequestOptions): 
   if (tls === undefined) return request(options)
   const material = tls.certificates.current()
   if (material === undefined)
-    throw new RegentError('REGENT_BAD_CERTIFICATE', 'there is no certificate yet to show to the agent')
+    throw new RegentError('REGENT_BAD_CERTIFICATE', say`there is no certificate yet to show to the agent`)
   return tlsRequest({ agent: false, ...options, ...material, servername: tls.servername, minVersion: lowestTlsVersion })
 }
 

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { open } from 'node:fs/promises'
-import { describeError, RegentError } from '../errors/errors.ts'
+import { described, RegentError } from '../errors/errors.ts'
+import { say, type Sayable } from '../sentence/sentence.ts'
 
 const shortestToken = 16
 const longestToken = 1_024
@@ -13,14 +14,17 @@ const longestToken = 1_024
 export async function readTokenFile(path: string): Promise<string> {
   const { text, mode, uid } = await readWithMode(path)
   if ((mode & (uid === process.getuid?.() ? 0o077 : 0o037)) !== 0) {
-    throw bad(path, `may be read by others than its owner (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${path}`)
+    throw bad(
+      path,
+      say`may be read by others than its owner (mode ${(mode & 0o777).toString(8)}); run: chmod 600 ${path}`,
+    )
   }
   const token = text.trim()
   if (token.length < shortestToken || token.length > longestToken) {
-    throw bad(path, `holds ${token.length} characters; a token has ${shortestToken} to ${longestToken}`)
+    throw bad(path, say`holds ${token.length} characters; a token has ${shortestToken} to ${longestToken}`)
   }
   if (!/^[\x21-\x7e]+$/.test(token))
-    throw bad(path, 'holds white space or characters other than visible ASCII inside the token')
+    throw bad(path, say`holds white space or characters other than visible ASCII inside the token`)
   return token
 }
 
@@ -47,10 +51,10 @@ async function readWithMode(path: string): Promise<{ text: string; mode: number;
     const { buffer, bytesRead } = await file.read(Buffer.alloc(longestToken + 64))
     return { text: buffer.toString('latin1', 0, bytesRead), mode, uid }
   } catch (error) {
-    throw bad(path, `cannot be read: ${describeError(error)}`, error)
+    throw bad(path, say`cannot be read: ${described(error)}`, error)
   }
 }
 
-function bad(path: string, what: string, cause?: unknown): RegentError {
-  return new RegentError('REGENT_BAD_FILE', `token file ${path} ${what}`, { cause })
+function bad(path: string, what: Sayable, cause?: unknown): RegentError {
+  return new RegentError('REGENT_BAD_FILE', say`token file ${path} ${what}`, { cause })
 }

@@ -3,6 +3,7 @@ import { Agent as TlsAgent } from 'node:https'
 import { describeFailure, requestTo } from './agent-request.ts'
 import { catalogue, type ErrorCode } from '../errors/error-catalogue.ts'
 import { RegentError } from '../errors/errors.ts'
+import { reported, say, type Sayable } from '../sentence/sentence.ts'
 import { Agent } from './node-http.ts'
 import type { Transport } from '../ports/ports.ts'
 import type { ClientTls } from '../tls/tls.ts'
@@ -61,7 +62,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
       if (error instanceof RegentError) throw error
       throw unreachable(
         exchange,
-        deadline.aborted ? `did not answer within ${exchange.deadlineMs} ms` : describeFailure(error),
+        deadline.aborted ? say`did not answer within ${exchange.deadlineMs} ms` : reported(describeFailure(error)),
         error,
       )
     }
@@ -112,7 +113,7 @@ function parse(exchange: Exchange, answer: Answer): unknown {
   if (answer.status >= 200 && answer.status < 300 && value !== undefined) return value
   throw (
     refusalIn(exchange, value) ??
-    unreachable(exchange, `answered HTTP ${answer.status} with ${JSON.stringify(answer.text.slice(0, 80))}`)
+    unreachable(exchange, say`answered HTTP ${answer.status} with ${JSON.stringify(answer.text.slice(0, 80))}`)
   )
 }
 
@@ -129,11 +130,16 @@ function refusalIn(exchange: Exchange, value: unknown): RegentError | undefined 
   if (typeof value !== 'object' || value === null) return undefined
   const { code, detail } = value as { code?: unknown; detail?: unknown }
   if (typeof code !== 'string' || !Object.hasOwn(catalogue, code)) return undefined
-  return new RegentError(code as ErrorCode, `agent ${exchange.address}: ${typeof detail === 'string' ? detail : code}`)
+  return new RegentError(
+    code as ErrorCode,
+    say`agent ${exchange.address}: ${typeof detail === 'string' ? reported(detail) : code}`,
+  )
 }
 
-function unreachable(exchange: Exchange, what: string, cause?: unknown): RegentError {
-  return new RegentError('REGENT_AGENT_UNREACHABLE', `agent ${exchange.address} (${exchange.path}): ${what}`, { cause })
+function unreachable(exchange: Exchange, what: Sayable, cause?: unknown): RegentError {
+  return new RegentError('REGENT_AGENT_UNREACHABLE', say`agent ${exchange.address} (${exchange.path}): ${what}`, {
+    cause,
+  })
 }
 
 /** What is left until a deadline has a fraction, or is past it already; `AbortSignal.timeout` takes neither. */
@@ -146,7 +152,7 @@ export function hostAndPort(address: string): { host: string; port: number } {
   const colon = address.lastIndexOf(':')
   const port = Number(address.slice(colon + 1))
   if (colon < 1 || !Number.isInteger(port) || port < 1 || port > 65_535) {
-    throw new RegentError('REGENT_BAD_REQUEST', `"${address}" is not host:port of an agent`)
+    throw new RegentError('REGENT_BAD_REQUEST', say`"${address}" is not host:port of an agent`)
   }
   return { host: address.slice(0, colon).replace(/^\[|\]$/g, ''), port }
 }

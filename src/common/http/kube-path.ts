@@ -1,4 +1,5 @@
 import { RegentError } from '../errors/errors.ts'
+import { say } from '../sentence/sentence.ts'
 
 /** What a request to the Kubernetes API is about. Any part may be what a stranger wrote into an object. */
 export interface KubeTarget {
@@ -57,7 +58,7 @@ function judged(part: keyof typeof shapes, text: string): string {
   if (isPathPart(part, text)) return text
   throw new RegentError(
     'REGENT_BAD_REQUEST',
-    `${JSON.stringify(text.slice(0, 80))} is no ${part} of the Kubernetes API: nothing is asked of the API server`,
+    say`${JSON.stringify(text.slice(0, 80))} is no ${part} of the Kubernetes API: nothing is asked of the API server`,
   )
 }
 

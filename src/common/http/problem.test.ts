@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { RegentError } from '../errors/errors.ts'
+import { say } from '../sentence/sentence.ts'
 import { problemOf } from './problem.ts'
 
 describe('a problem document', () => {
   it('carries the code, status, title and remedy of the catalogue and the words of the error', () => {
     expect(
-      problemOf(new RegentError('REGENT_NOT_FOUND', 'no cluster "x"; there is: shop'), '/api/v1/clusters/x'),
+      problemOf(new RegentError('REGENT_NOT_FOUND', say`no cluster "x"; there is: shop`), '/api/v1/clusters/x'),
     ).toEqual({
       type: 'urn:regent:error:REGENT_NOT_FOUND',
       title: 'No such thing',

@@ -1,4 +1,5 @@
-import { describeError, RegentError } from '../errors/errors.ts'
+import { described, RegentError } from '../errors/errors.ts'
+import { say, type Sayable } from '../sentence/sentence.ts'
 
 /** Nothing that Regent reads is nested as deeply; what walks a value may use a stack for it. */
 export const deepestNesting = 64
@@ -7,13 +8,13 @@ export const deepestNesting = 64
  * Parses the JSON of a stranger. Throws `REGENT_BAD_REQUEST`, also for what is nested more deeply than anything here
  * walks. `what` is how the message calls it.
  */
-export function parseBoundedJson(text: string, what: string): unknown {
+export function parseBoundedJson(text: string, what: Sayable): unknown {
   if (isTooDeep(text))
-    throw new RegentError('REGENT_BAD_REQUEST', `${what} is nested too deeply: more than ${deepestNesting} levels`)
+    throw new RegentError('REGENT_BAD_REQUEST', say`${what} is nested too deeply: more than ${deepestNesting} levels`)
   try {
     return JSON.parse(text) as unknown
   } catch (cause) {
-    throw new RegentError('REGENT_BAD_REQUEST', `${what} is not JSON in UTF-8: ${describeError(cause)}`, { cause })
+    throw new RegentError('REGENT_BAD_REQUEST', say`${what} is not JSON in UTF-8: ${described(cause)}`, { cause })
   }
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { RegentError } from '../errors/errors.ts'
+import { say } from '../sentence/sentence.ts'
 import { createLogger, type Logger } from './logger.ts'
 
 function logging(level = 'info'): { log: Logger; lines: () => Record<string, unknown>[] } {
@@ -45,7 +46,7 @@ describe('the logger', () => {
   it('writes an error with its code and causes, without the other fields a driver puts on it', () => {
     const { log, lines } = logging()
     const cause = Object.assign(new Error('denied'), { code: 'ER_DENIED', sql: "ALTER USER x IDENTIFIED BY 'hunter2'" })
-    log.error({ err: new RegentError('REGENT_SERVER_ERROR', 'MySQL refused it', { cause }) }, 'failed')
+    log.error({ err: new RegentError('REGENT_SERVER_ERROR', say`MySQL refused it`, { cause }) }, 'failed')
     expect(lines()[0]).toMatchObject({
       err: {
         code: 'REGENT_SERVER_ERROR',

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { pino, type DestinationStream, type Logger } from 'pino'
 import { RegentError } from '../errors/errors.ts'
+import { say } from '../sentence/sentence.ts'
 import { logLevels } from './log-levels.ts'
 import { rotatingFile, type RotatingFileOptions } from './rotating-file.ts'
 
@@ -28,7 +29,7 @@ export function createLogger(options: LoggerOptions): Logger {
   if (!(logLevels as readonly string[]).includes(options.level)) {
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      `log level "${options.level}" is unknown; allowed are ${logLevels.join(', ')}`,
+      say`log level "${options.level}" is unknown; allowed are ${logLevels.join(', ')}`,
     )
   }
   return pino(

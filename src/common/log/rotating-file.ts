@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs'
-import { describeError, RegentError } from '../errors/errors.ts'
+import { described, describeError, RegentError } from '../errors/errors.ts'
+import { say } from '../sentence/sentence.ts'
 
 export interface RotatingFileOptions {
   readonly path: string
@@ -51,7 +52,7 @@ function opened(path: string): [file: number, size: number] {
     const file = openSync(path, 'a', 0o640)
     return [file, fstatSync(file).size]
   } catch (error) {
-    throw new RegentError('REGENT_BAD_FILE', `the log file ${path} cannot be opened: ${describeError(error)}`, {
+    throw new RegentError('REGENT_BAD_FILE', say`the log file ${path} cannot be opened: ${described(error)}`, {
       cause: error,
     })
   }

@@ -1,7 +1,8 @@
 import { watch } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describeError, RegentError } from '../errors/errors.ts'
+import { described, describeError, RegentError } from '../errors/errors.ts'
+import { say } from '../sentence/sentence.ts'
 import type { Logger } from '../log/logger.ts'
 import type { Clock, Timers } from '../ports/ports.ts'
 import { HeldCertificates, type CertificateSource, type TlsMaterial } from './tls.ts'
@@ -75,13 +76,14 @@ async function read({ folder, checksPeers }: FolderParts): Promise<TlsMaterial> 
       return await readFile(join(folder, name), 'utf8')
     } catch (error) {
       if (name === 'ca.crt' && !checksPeers && (error as NodeJS.ErrnoException).code === 'ENOENT') return ''
-      throw new RegentError('REGENT_BAD_CERTIFICATE', `${folder}: ${name} cannot be read: ${describeError(error)}`, {
+      throw new RegentError('REGENT_BAD_CERTIFICATE', say`${folder}: ${name} cannot be read: ${described(error)}`, {
         cause: error,
       })
     }
   }
   const material = { cert: await fileIn('tls.crt'), key: await fileIn('tls.key'), ca: await fileIn('ca.crt') }
-  if (checksPeers && material.ca === '') throw new RegentError('REGENT_BAD_CERTIFICATE', `${folder}: ca.crt is empty`)
+  if (checksPeers && material.ca === '')
+    throw new RegentError('REGENT_BAD_CERTIFICATE', say`${folder}: ca.crt is empty`)
   return material
 }
 
@@ -101,7 +103,7 @@ class Follower implements FollowedFolder {
 
   current(): TlsMaterial {
     const held = this.#held.current()
-    if (held === undefined) throw new RegentError('REGENT_INTERNAL', `${this.#parts.folder} was not read`)
+    if (held === undefined) throw new RegentError('REGENT_INTERNAL', say`${this.#parts.folder} was not read`)
     return held
   }
 

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { RegentError } from '../errors/errors.ts'
+import { say } from '../sentence/sentence.ts'
 import type { TlsMaterial } from './tls.ts'
 
 /** What the certificate of a cluster's agents is for. Nobody resolves it: connections go to IP addresses. */
@@ -19,7 +20,7 @@ export function ownTlsName({ cert }: TlsMaterial): string {
   if (name === undefined)
     throw new RegentError(
       'REGENT_BAD_CERTIFICATE',
-      `the agent’s certificate is for "${subjectAltName}"; it must begin with a DNS name such as ${agentTlsName('<cluster>', '<namespace>')}`,
+      say`the agent’s certificate is for "${subjectAltName}"; it must begin with a DNS name such as ${agentTlsName('<cluster>', '<namespace>')}`,
     )
   return name
 }

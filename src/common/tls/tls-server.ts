@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http'
 import { createServer, type Server, type ServerOptions } from 'node:https'
 import type { Server as TlsServer } from 'node:tls'
 import { RegentError } from '../errors/errors.ts'
+import { say } from '../sentence/sentence.ts'
 import { lowestTlsVersion, type CertificateSource, type TlsMaterial } from './tls.ts'
 
 /**
@@ -15,7 +16,7 @@ export function createTlsServer(
 ): Server {
   const material = certificates.current()
   if (material === undefined)
-    throw new RegentError('REGENT_BAD_CERTIFICATE', 'a server was started before its certificate was there')
+    throw new RegentError('REGENT_BAD_CERTIFICATE', say`a server was started before its certificate was there`)
   const server = createServer({ ...options, ...contextOf(material, options) }, listener)
   reloadWith(server, certificates, options)
   return server

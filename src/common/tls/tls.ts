@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import { describeError, RegentError } from '../errors/errors.ts'
+import { reported, say, type Sayable } from '../sentence/sentence.ts'
 
 /** A certificate with its key, and whom to trust. PEM. */
 export interface TlsMaterial {
@@ -36,9 +37,9 @@ export class HeldCertificates implements CertificateSource {
    * Whether these are others than before. Throws `REGENT_BAD_CERTIFICATE`, and keeps what it has, where they cannot be
    * used.
    */
-  put(material: TlsMaterial, where: string): boolean {
+  put(material: TlsMaterial, where: Sayable): boolean {
     const complaint = complaintAboutMaterial(material)
-    if (complaint !== undefined) throw new RegentError('REGENT_BAD_CERTIFICATE', `${where}: ${complaint}`)
+    if (complaint !== undefined) throw new RegentError('REGENT_BAD_CERTIFICATE', say`${where}: ${reported(complaint)}`)
     const { cert, key, ca } = this.#held ?? {}
     if (cert === material.cert && key === material.key && ca === material.ca) return false
     this.#held = material

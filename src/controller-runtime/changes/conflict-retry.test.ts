@@ -5,8 +5,9 @@ import { keyOf, type KubeObject } from '../objects/objects.ts'
 import { ScriptedClient } from '../testing-kube-client.ts'
 import { widget, widgets } from '../testing-objects.ts'
 import { virtualWorld } from '#common/ports/testing-world.ts'
+import { say } from '#common/sentence/sentence.ts'
 
-const conflict = new KubeApiError('the object has been modified', { status: 409, reason: 'Conflict' })
+const conflict = new KubeApiError(say`the object has been modified`, { status: 409, reason: 'Conflict' })
 
 /** Attempts that fail with `errors` one after the other, then succeed. */
 function attempts(...errors: readonly Error[]) {
@@ -53,8 +54,8 @@ describe('A write that met another’s', () => {
 
   it('is given up at once for anything else, also for an object that exists already', async () => {
     for (const other of [
-      new KubeApiError('it exists', { status: 409, reason: 'AlreadyExists' }),
-      new KubeApiError('no', { status: 403 }),
+      new KubeApiError(say`it exists`, { status: 409, reason: 'AlreadyExists' }),
+      new KubeApiError(say`no`, { status: 403 }),
       new Error('connection refused'),
     ]) {
       const { world, atMs, attempt } = attempts(other)

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { changeObject, type Change, type ChangeParts } from './conflict-retry.ts'
 import { keyOf, keyText, type KubeObject } from '../objects/objects.ts'
 
@@ -23,7 +24,7 @@ export function withFinalizer<Object extends KubeObject>(object: Object, finaliz
   if (isDeleting(object))
     throw new RegentError(
       'REGENT_REFUSED',
-      `${object.kind} ${keyText(keyOf(object))} is being deleted and can no longer be given the finalizer ${finalizer}`,
+      say`${object.kind} ${keyText(keyOf(object))} is being deleted and can no longer be given the finalizer ${finalizer}`,
     )
   return withFinalizers(object, [...(object.metadata.finalizers ?? []), finalizer])
 }

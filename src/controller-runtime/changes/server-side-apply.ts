@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { KubeClient } from '../client/kube-client.ts'
 import { apiVersionOf, type KubeObject, type Resource } from '../objects/objects.ts'
 
@@ -71,13 +72,13 @@ function applicable<Intent extends KubeObject>(resource: Resource, intent: Inten
   if (apiVersion !== apiVersionOf(resource) || kind !== resource.kind) {
     throw new RegentError(
       'REGENT_INTERNAL',
-      `${kind} ${metadata.name} of ${apiVersion} cannot be applied as ${resource.kind} of ${apiVersionOf(resource)}`,
+      say`${kind} ${metadata.name} of ${apiVersion} cannot be applied as ${resource.kind} of ${apiVersionOf(resource)}`,
     )
   }
   if ((metadata.namespace !== undefined) !== resource.namespaced) {
     throw new RegentError(
       'REGENT_INTERNAL',
-      `${kind} ${metadata.name} ${resource.namespaced ? 'needs a namespace' : `is in no namespace, but says ${metadata.namespace}`}`,
+      say`${kind} ${metadata.name} ${resource.namespaced ? say`needs a namespace` : say`is in no namespace, but says ${metadata.namespace}`}`,
     )
   }
   const ours = Object.fromEntries(Object.entries(metadata).filter(([field]) => !serversOwn.has(field)))

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 import { kubePath, type KubePath, type KubeQuery } from '#common/http/kube-path.ts'
 import type { World } from '#common/ports/ports.ts'
 import { ClientThrottle, defaultThrottle, type ThrottleOptions } from './client-throttle.ts'
@@ -49,7 +50,7 @@ export function createKubeClient(parts: KubeClientParts): KubeClient & { close()
     options: RequestOptions = {},
   ): Promise<Kind> {
     const answer = await transport.json({ ...asked, ...bounds(options) })
-    if (!isObject(answer)) throw noAnswer(asked.path, 'object')
+    if (!isObject(answer)) throw noAnswer(asked.path, say`object`)
     return withType(resource, answer as unknown as Kind)
   }
 
@@ -60,7 +61,7 @@ export function createKubeClient(parts: KubeClientParts): KubeClient & { close()
         const found = await ask(resource, { method: 'GET', path }, options)
         const { name, namespace = '' } = found.metadata
         if (name === key.name && namespace === (resource.namespaced ? key.namespace : '')) return found
-        throw new RegentError('REGENT_KUBE_API', `${path}: the answer is another object, ${keyText(keyOf(found))}`)
+        throw new RegentError('REGENT_KUBE_API', say`${path}: the answer is another object, ${keyText(keyOf(found))}`)
       } catch (error) {
         if (isNotFound(error)) return undefined
         throw error
@@ -98,7 +99,7 @@ export function createKubeClient(parts: KubeClientParts): KubeClient & { close()
       if (options.signal?.aborted) giveUp()
       options.signal?.addEventListener('abort', giveUp, { once: true })
       const overdue = world.timers.after(options.timeoutSeconds * 1_000 + overdueMs, () =>
-        whole.abort(new RegentError('REGENT_KUBE_UNREACHABLE', `the API server did not end ${path} in time`)),
+        whole.abort(new RegentError('REGENT_KUBE_UNREACHABLE', say`the API server did not end ${path} in time`)),
       )
       try {
         yield* watchEvents(
@@ -109,7 +110,7 @@ export function createKubeClient(parts: KubeClientParts): KubeClient & { close()
         if (whole.signal.aborted) throw whole.signal.reason
         throw error instanceof RegentError
           ? error
-          : new RegentError('REGENT_KUBE_UNREACHABLE', `${path}: the stream broke`, { cause: error })
+          : new RegentError('REGENT_KUBE_UNREACHABLE', say`${path}: the stream broke`, { cause: error })
       } finally {
         overdue.cancel()
         options.signal?.removeEventListener('abort', giveUp)
@@ -196,7 +197,7 @@ function requireWhole(resource: Resource, key: ObjectKey): ObjectKey {
   if (key.name !== '' && (!resource.namespaced || key.namespace !== '')) return key
   throw new RegentError(
     'REGENT_BAD_REQUEST',
-    `${resource.kind} "${key.namespace}/${key.name}": name or namespace is missing`,
+    say`${resource.kind} "${key.namespace}/${key.name}": name or namespace is missing`,
   )
 }
 
@@ -216,7 +217,7 @@ function listIn<Kind extends KubeObject>(resource: Resource<Kind>, answer: unkno
     : {}
   // Go writes an empty list as null.
   const found = items === null ? [] : items
-  if (!Array.isArray(found) || typeof metadata?.resourceVersion !== 'string') throw noAnswer(path, 'list')
+  if (!Array.isArray(found) || typeof metadata?.resourceVersion !== 'string') throw noAnswer(path, say`list`)
   const more = typeof metadata.continue === 'string' && metadata.continue !== '' ? { continue: metadata.continue } : {}
   return {
     items: (found as Kind[]).map((object) => withType(resource, object)),
@@ -229,6 +230,6 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-function noAnswer(path: string, what: string): RegentError {
-  return new RegentError('REGENT_KUBE_API', `${path}: the answer is no ${what}`)
+function noAnswer(path: string, what: Sayable): RegentError {
+  return new RegentError('REGENT_KUBE_API', say`${path}: the answer is no ${what}`)
 }

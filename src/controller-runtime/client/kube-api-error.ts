@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
 
 export interface Refusal {
   /** HTTP status of the answer. */
@@ -20,7 +21,7 @@ export class KubeApiError extends RegentError {
   readonly retryAfterMs: number | undefined
   readonly #status: number
 
-  constructor(message: string, refusal: Refusal) {
+  constructor(message: Sentence, refusal: Refusal) {
     super('REGENT_KUBE_API', message)
     this.name = 'KubeApiError'
     this.#status = refusal.status
@@ -36,8 +37,8 @@ export class KubeApiError extends RegentError {
 
 /** The answer would not fit into this process beside all else; nothing of it was kept. */
 export class AnswerTooLarge extends RegentError {
-  constructor(what: string, mostBytes: number) {
-    super('REGENT_KUBE_API', `${what}: the answer is larger than ${mostBytes / 1024 / 1024} MiB`)
+  constructor(what: Sayable, mostBytes: number) {
+    super('REGENT_KUBE_API', say`${what}: the answer is larger than ${mostBytes / 1024 / 1024} MiB`)
     this.name = 'AnswerTooLarge'
   }
 }

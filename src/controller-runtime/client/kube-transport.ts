@@ -1,5 +1,6 @@
 import { request, type Dispatcher } from 'undici'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 import type { KubePath } from '#common/http/kube-path.ts'
 import type { World } from '#common/ports/ports.ts'
 import type { ClientThrottle } from './client-throttle.ts'
@@ -97,14 +98,14 @@ export class KubeTransport {
     if (asked.signal?.aborted) giveUp()
     asked.signal?.addEventListener('abort', giveUp, { once: true })
     const timer = timers.after(asked.deadlineMs, () =>
-      ending.abort(this.#silent(asked, `did not answer within ${asked.deadlineMs} ms`)),
+      ending.abort(this.#silent(asked, say`did not answer within ${asked.deadlineMs} ms`)),
     )
     try {
       ending.signal.throwIfAborted()
       return await work(ending.signal, clock.monotonicMs() + asked.deadlineMs)
     } catch (error) {
       if (ending.signal.aborted) throw ending.signal.reason
-      throw error instanceof RegentError ? error : this.#silent(asked, describeError(error), error)
+      throw error instanceof RegentError ? error : this.#silent(asked, described(error), error)
     } finally {
       timer.cancel()
       asked.signal?.removeEventListener('abort', giveUp)
@@ -188,10 +189,10 @@ export class KubeTransport {
     }
   }
 
-  #silent(asked: KubeRequest, what: string, cause?: unknown): RegentError {
+  #silent(asked: KubeRequest, what: Sayable, cause?: unknown): RegentError {
     return new RegentError(
       'REGENT_KUBE_UNREACHABLE',
-      `API server ${this.#parts.connection.server} (${describe(asked)}): ${what}`,
+      say`API server ${this.#parts.connection.server} (${describe(asked)}): ${what}`,
       { cause },
     )
   }
@@ -250,7 +251,7 @@ function parsed(asked: KubeRequest, text: string): unknown {
   } catch (error) {
     throw new RegentError(
       'REGENT_KUBE_API',
-      `${describe(asked)}: the answer is no JSON: ${JSON.stringify(text.slice(0, 120))}`,
+      say`${describe(asked)}: the answer is no JSON: ${JSON.stringify(text.slice(0, 120))}`,
       { cause: error },
     )
   }

@@ -5,6 +5,7 @@ import { listInPages } from './list-pages.ts'
 import type { KubeObject } from '../objects/objects.ts'
 import { configMap } from '../testing-kinds.ts'
 import { configMaps, type ConfigMap } from '../objects/config-map.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 /** An API server with objects of these sizes, in MB. From its cache it gives all at once, whatever limit is given. */
 function aServer(sizes: readonly number[]) {
@@ -15,7 +16,7 @@ function aServer(sizes: readonly number[]) {
     const begin = Number(token)
     const end = resourceVersion === '0' ? sizes.length : Math.min(sizes.length, begin + limit)
     const bytes = sizes.slice(begin, end).reduce((sum, size) => sum + size * 1024 * 1024, 0)
-    if (bytes > mostBytes) throw new AnswerTooLarge('GET', mostBytes)
+    if (bytes > mostBytes) throw new AnswerTooLarge(say`GET`, mostBytes)
     const items = sizes.slice(begin, end).map((_size, at) => configMap(`c${begin + at}`, { text: 'much' }))
     const more = end < sizes.length ? { continue: String(end) } : {}
     return { items: items as unknown as Kind[], resourceVersion: `v${begin}`, ...more } satisfies ObjectList<Kind>

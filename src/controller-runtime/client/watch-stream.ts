@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sayable, text } from '#common/sentence/sentence.ts'
 import { KubeApiError } from './kube-api-error.ts'
 import type { WatchEvent } from './kube-client.ts'
 import { apiVersionOf, type KubeObject, type Resource } from '../objects/objects.ts'
@@ -33,9 +34,9 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string>
     }
     if (start < chunk.length) pieces.push(chunk.subarray(start))
     size += chunk.length - start
-    if (size > longestLineBytes) throw unreadable(`an event is longer than ${longestLineBytes} bytes`)
+    if (size > longestLineBytes) throw unreadable(say`an event is longer than ${longestLineBytes} bytes`)
   }
-  if (size > 0) throw unreadable(`the stream ended ${size} bytes into an event`)
+  if (size > 0) throw unreadable(say`the stream ended ${size} bytes into an event`)
 }
 
 const newline = 0x0a
@@ -48,15 +49,16 @@ function eventIn<Kind extends KubeObject>(resource: Resource<Kind>, line: string
     case 'ADDED':
     case 'MODIFIED':
     case 'DELETED':
-      if (typeof name !== 'string') throw unreadable(`a ${type} event holds no object: ${excerpt(line)}`)
+      if (typeof name !== 'string') throw unreadable(say`a ${type} event holds no object: ${text(excerpt(line))}`)
       return { type, object: withType(resource, object as unknown as Kind) }
     case 'BOOKMARK':
-      if (typeof resourceVersion !== 'string') throw unreadable(`a bookmark without a version: ${excerpt(line)}`)
+      if (typeof resourceVersion !== 'string')
+        throw unreadable(say`a bookmark without a version: ${text(excerpt(line))}`)
       return { type, resourceVersion }
     case 'ERROR':
-      throw statusError(`watching ${resource.plural}`, object)
+      throw statusError(say`watching ${resource.plural}`, object)
     default:
-      throw unreadable(`an event of unknown type: ${excerpt(line)}`)
+      throw unreadable(say`an event of unknown type: ${text(excerpt(line))}`)
   }
 }
 
@@ -80,14 +82,14 @@ function parse(line: string): RawEvent {
   } catch {
     // Said below, with what was read.
   }
-  throw unreadable(`a line that is no event: ${excerpt(line)}`)
+  throw unreadable(say`a line that is no event: ${text(excerpt(line))}`)
 }
 
 /** The error that a Status object tells of. */
-export function statusError(what: string, status: RawStatus): KubeApiError {
-  const message = typeof status.message === 'string' ? status.message : 'no reason given'
+export function statusError(what: Sayable, status: RawStatus): KubeApiError {
+  const message = typeof status.message === 'string' ? say`${reported(status.message)}` : say`no reason given`
   const wait = status.details?.retryAfterSeconds
-  return new KubeApiError(`${what}: ${message}`, {
+  return new KubeApiError(say`${what}: ${message}`, {
     status: typeof status.code === 'number' ? status.code : 500,
     reason: typeof status.reason === 'string' && status.reason !== '' ? status.reason : undefined,
     retryAfterMs: typeof wait === 'number' && wait > 0 ? wait * 1_000 : undefined,
@@ -103,8 +105,8 @@ export function withType<Kind extends KubeObject>(resource: Resource<Kind>, obje
     : { ...object, kind: resource.kind, apiVersion: apiVersionOf(resource) }
 }
 
-function unreadable(what: string): RegentError {
-  return new RegentError('REGENT_KUBE_API', `the API server’s watch stream is damaged: ${what}`)
+function unreadable(what: Sayable): RegentError {
+  return new RegentError('REGENT_KUBE_API', say`the API server’s watch stream is damaged: ${what}`)
 }
 
 function excerpt(line: string): string {

@@ -12,6 +12,7 @@ import { keyText, type ObjectKey } from '../objects/objects.ts'
 import { testingInformer, type TestingInformer } from '../testing-informer.ts'
 import { widget } from '../testing-objects.ts'
 import { virtualWorld } from '#common/ports/testing-world.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 const a: ObjectKey = { namespace: 'shop', name: 'a' }
 
@@ -126,7 +127,7 @@ describe('A run', () => {
 
   it('that throws a TerminalError is not tried again until its object changes', async () => {
     const rig = await running(() =>
-      Promise.reject(new TerminalError('REGENT_REFUSED', 'the specification contradicts itself')),
+      Promise.reject(new TerminalError('REGENT_REFUSED', say`the specification contradicts itself`)),
     )
     rig.controller.enqueue(a)
     await rig.world.advance(10_000_000)

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { ErrorCode } from '#common/errors/error-catalogue.ts'
 import type { World } from '#common/ports/ports.ts'
 import type { Source } from './controller-sources.ts'
@@ -25,7 +26,7 @@ export interface ReconcileResult {
 
 /** Says that trying again is of no use before something changes. */
 export class TerminalError extends RegentError {
-  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+  constructor(code: ErrorCode, message: Sentence, options?: { cause?: unknown }) {
     super(code, message, options)
     this.name = 'TerminalError'
   }
@@ -127,7 +128,7 @@ export class Controller {
       if (world.clock.monotonicMs() >= deadlineMs) {
         throw new RegentError(
           'REGENT_TIMED_OUT',
-          `controller ${this.name} has waited ${syncDeadlineMs} ms for ${missing.join(', ')} to be listed: look whether it may list and watch them`,
+          say`controller ${this.name} has waited ${syncDeadlineMs} ms for ${missing.join(', ')} to be listed: look whether it may list and watch them`,
         )
       }
       await world.timers.sleep(syncPollMs, signal).catch(() => undefined)
@@ -162,7 +163,7 @@ export class Controller {
   #succeeded(text: string, { requeueAfterMs = 0 }: ReconcileResult): ReconcileOutcome {
     // Told as a failure, else it would come again at once for ever.
     if (Number.isNaN(requeueAfterMs))
-      throw new RegentError('REGENT_INTERNAL', `requeueAfterMs of ${text} is not a number`)
+      throw new RegentError('REGENT_INTERNAL', say`requeueAfterMs of ${text} is not a number`)
     this.#queue.forget(text)
     if (requeueAfterMs <= 0) return 'success'
     this.#queue.addAfter(text, requeueAfterMs)
@@ -189,7 +190,7 @@ export class Controller {
     const deadline = new AbortController()
     const timer = world.timers.after(deadlineMs, () =>
       deadline.abort(
-        new RegentError('REGENT_TIMED_OUT', `${this.name} has worked on ${keyText(key)} for ${deadlineMs} ms`),
+        new RegentError('REGENT_TIMED_OUT', say`${this.name} has worked on ${keyText(key)} for ${deadlineMs} ms`),
       ),
     )
     try {

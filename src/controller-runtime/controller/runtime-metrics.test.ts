@@ -6,6 +6,7 @@ import { createRuntimeMetrics, type RuntimeMetrics } from './runtime-metrics.ts'
 import { testingInformer } from '../testing-informer.ts'
 import { widget } from '../testing-objects.ts'
 import { virtualWorld, type VirtualWorld } from '#common/ports/testing-world.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 let registry: Registry
 let metrics: RuntimeMetrics
@@ -76,7 +77,7 @@ it('Runs are counted by how they ended, and terminal errors are errors too', asy
   const outcomes: Reconcile[] = [
     () => Promise.reject(new Error('no')),
     async () => ({ requeueAfterMs: 10 }),
-    () => Promise.reject(new TerminalError('REGENT_REFUSED', 'never')),
+    () => Promise.reject(new TerminalError('REGENT_REFUSED', say`never`)),
     async () => {},
   ]
   const controller = runningWith((...given) => outcomes.shift()!(...given))

@@ -5,6 +5,7 @@ import { KubeApiError } from '../client/kube-api-error.ts'
 import { ScriptedClient } from '../testing-kube-client.ts'
 import { node, widget } from '../testing-objects.ts'
 import { virtualWorld, type VirtualWorld } from '#common/ports/testing-world.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 let world: VirtualWorld
 let client: ScriptedClient
@@ -145,7 +146,7 @@ describe('An Event that cannot be written', () => {
   })
 
   it('is not tried again when the API server refuses it, and is told', async () => {
-    const refusal = new KubeApiError('the namespace is being deleted', { status: 403 })
+    const refusal = new KubeApiError(say`the namespace is being deleted`, { status: 403 })
     client.before = () => {
       throw refusal
     }
@@ -156,7 +157,7 @@ describe('An Event that cannot be written', () => {
   })
 
   it('is tried again when the API server is unwell or busy', async () => {
-    const errors = [new KubeApiError('unwell', { status: 503 }), new KubeApiError('busy', { status: 429 })]
+    const errors = [new KubeApiError(say`unwell`, { status: 503 }), new KubeApiError(say`busy`, { status: 429 })]
     client.before = () => {
       const error = errors.shift()
       if (error) throw error

@@ -8,6 +8,7 @@ import { ScriptedClient } from '../testing-kube-client.ts'
 import { widgets } from '../testing-kinds.ts'
 import { AbsentNamespaces } from './absent-namespaces.ts'
 import { InformerSet } from './informer-set.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 let world: VirtualWorld
 let client: ScriptedClient
@@ -25,7 +26,7 @@ beforeEach(() => {
   const list = client.list.bind(client)
   client.list = async (resource, options = {}) => {
     if (refused.has(options.namespace ?? '') || refused.has(`${options.namespace} ${resource.plural}`))
-      throw new KubeApiError('forbidden', { status: 403 })
+      throw new KubeApiError(say`forbidden`, { status: 403 })
     return list(resource, options)
   }
 })
@@ -106,7 +107,7 @@ test('one that is being deleted is absent, and the next one of its name is not',
 })
 
 test('where nobody may look the first list is waited for, as before', async () => {
-  client.get = () => Promise.reject(new KubeApiError('forbidden', { status: 403 }))
+  client.get = () => Promise.reject(new KubeApiError(say`forbidden`, { status: 403 }))
   refused.add('carts')
   const { set } = begin()
   await world.settle()

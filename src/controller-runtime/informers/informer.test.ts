@@ -11,6 +11,7 @@ import { configMap } from '../testing-kinds.ts'
 import { configMaps, type ConfigMap } from '../objects/config-map.ts'
 import { ScriptedClient } from '../testing-kube-client.ts'
 import { virtualWorld, type VirtualWorld } from '#common/ports/testing-world.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 const logger = pino({ level: 'silent' })
 const kind = 'v1/configmaps'
@@ -75,7 +76,7 @@ describe('on a virtual clock', () => {
   /** The watch breaks and cannot go on from where it was. */
   async function relist(): Promise<void> {
     await world.advance(60_000)
-    client.lastWatch.fail(new KubeApiError('too old', { status: 410 }))
+    client.lastWatch.fail(new KubeApiError(say`too old`, { status: 410 }))
     await world.settle()
   }
 
@@ -204,7 +205,7 @@ describe('on a virtual clock', () => {
     client.state.delete({ kind, namespace: 'test', name: 'b', subresource: undefined })
     client.watches
       .find(({ options }) => options.namespace === 'test')
-      ?.fail(new KubeApiError('too old', { status: 410 }))
+      ?.fail(new KubeApiError(say`too old`, { status: 410 }))
     await world.settle()
     expect([heard.slice(2), both.list().length]).toEqual([['deleted b (missed)'], 1])
   })

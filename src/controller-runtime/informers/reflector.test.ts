@@ -8,6 +8,7 @@ import { configMap } from '../testing-kinds.ts'
 import { configMaps, type ConfigMap } from '../objects/config-map.ts'
 import { ScriptedClient } from '../testing-kube-client.ts'
 import { virtualWorld, type VirtualWorld } from '#common/ports/testing-world.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 let clock: VirtualWorld
 let client: ScriptedClient
@@ -16,7 +17,7 @@ let stop: AbortController
 let ended: Promise<void>
 
 const kind = 'v1/configmaps'
-const expired = new KubeApiError('too old', { status: 410, reason: 'Expired' })
+const expired = new KubeApiError(say`too old`, { status: 410, reason: 'Expired' })
 
 /** Dice that always fall on `fraction`. */
 function withDice(world: World, fraction: number): World {
@@ -103,7 +104,7 @@ describe('the first list', () => {
     const atMs: number[] = []
     client.onList = () => {
       atMs.push(clock.clock.monotonicMs())
-      throw new KubeApiError('no', { status: 500 })
+      throw new KubeApiError(say`no`, { status: 500 })
     }
     await start()
     await clock.advance(200_000)
@@ -178,8 +179,8 @@ describe('a watch', () => {
   })
 
   test.each([
-    ['HTTP 500', new KubeApiError('no', { status: 500 })],
-    ['HTTP 403', new KubeApiError('no', { status: 403 })],
+    ['HTTP 500', new KubeApiError(say`no`, { status: 500 })],
+    ['HTTP 403', new KubeApiError(say`no`, { status: 403 })],
     ['a connection reset', new Error('reset')],
     ['a garbage line', new SyntaxError('no JSON')],
   ])('survives %s a hundred times', async (_, error) => {
@@ -220,11 +221,11 @@ describe('a watch', () => {
   test('that brings nothing five times in a row leads to a list: a restored etcd may be behind its version', async () => {
     await start()
     for (const waitMs of [800, 1_600, 3_200, 6_400]) {
-      client.lastWatch.fail(new KubeApiError('Too large resource version', { status: 504 }))
+      client.lastWatch.fail(new KubeApiError(say`Too large resource version`, { status: 504 }))
       await clock.advance(waitMs)
     }
     expect([client.watches.length, client.lists.length]).toEqual([5, 1])
-    client.lastWatch.fail(new KubeApiError('Too large resource version', { status: 504 }))
+    client.lastWatch.fail(new KubeApiError(say`Too large resource version`, { status: 504 }))
     await clock.advance(12_800)
     expect(client.lists.map(({ resourceVersion }) => resourceVersion)).toEqual(['0', ''])
     await stopped()

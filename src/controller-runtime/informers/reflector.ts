@@ -1,4 +1,5 @@
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { World } from '#common/ports/ports.ts'
 import { Backoff, fractionOf } from '../client/backoff.ts'
@@ -188,7 +189,7 @@ export class Reflector<Kind extends KubeObject> {
         ending.abort(
           new RegentError(
             'REGENT_KUBE_UNREACHABLE',
-            `the watch of ${this.#parts.resource.plural} was silent for ${idleMs} ms`,
+            say`the watch of ${this.#parts.resource.plural} was silent for ${idleMs} ms`,
           ),
         )
       })

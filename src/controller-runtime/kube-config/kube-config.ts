@@ -2,7 +2,8 @@ import { access, readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { readBounded } from '#common/input/bounded-file.ts'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Clock } from '#common/ports/ports.ts'
 import { hostPort } from '#common/text/host-port.ts'
 import { proxyFromEnvironment } from './environment-proxy.ts'
@@ -61,9 +62,9 @@ export async function findKubeConnection(sources: ConnectionSources): Promise<Ku
   const usual = join(home, '.kube', 'config')
   if (await exists(usual)) return fromFiles([usual])
   const noPod = env['KUBERNETES_SERVICE_HOST']
-    ? 'a pod’s service account has no contexts'
-    : 'this is no pod (KUBERNETES_SERVICE_HOST is not set)'
-  throw new RegentError('REGENT_KUBE_CONFIG', `${noPod}, KUBECONFIG names no file and ${usual} does not exist`)
+    ? say`a pod’s service account has no contexts`
+    : say`this is no pod (KUBERNETES_SERVICE_HOST is not set)`
+  throw new RegentError('REGENT_KUBE_CONFIG', say`${noPod}, KUBECONFIG names no file and ${usual} does not exist`)
 }
 
 /** The kubelet writes a new token long before the old one ends; client-go looks as often. */
@@ -122,7 +123,7 @@ async function fromKubeconfig(
   if (cluster === null)
     throw new RegentError(
       'REGENT_KUBE_CONFIG',
-      `${paths.join(', ')}: the ${wanted === undefined ? 'current context' : 'context'} ${JSON.stringify(config.getCurrentContext())} names no cluster`,
+      say`${paths.join(', ')}: the ${wanted === undefined ? say`current context` : say`context`} ${JSON.stringify(config.getCurrentContext())} names no cluster`,
     )
   const context = config.getContextObject(config.getCurrentContext())
 
@@ -135,7 +136,7 @@ async function fromKubeconfig(
     } catch (error) {
       throw new RegentError(
         'REGENT_KUBE_CONFIG',
-        `${paths.join(', ')}: credentials of user ${JSON.stringify(config.getCurrentUser()?.name)}: ${describeError(error)}`,
+        say`${paths.join(', ')}: credentials of user ${JSON.stringify(config.getCurrentUser()?.name)}: ${described(error)}`,
         { cause: error },
       )
     }
@@ -179,7 +180,7 @@ async function loadFiles({ paths, once }: KubeconfigSources, context: string | u
       one.loadFromString(await textOfKubeconfig(path, once))
       one.makePathsAbsolute(dirname(path))
     } catch (error) {
-      throw new RegentError('REGENT_KUBE_CONFIG', `${path} cannot be used as a kubeconfig: ${describeError(error)}`, {
+      throw new RegentError('REGENT_KUBE_CONFIG', say`${path} cannot be used as a kubeconfig: ${described(error)}`, {
         cause: error,
       })
     }
@@ -198,7 +199,7 @@ async function loadFiles({ paths, once }: KubeconfigSources, context: string | u
   if (!known.includes(context))
     throw new RegentError(
       'REGENT_KUBE_CONFIG',
-      `${paths.join(', ')}: there is no context ${JSON.stringify(context)}; there is: ${known.join(', ') || 'none'}`,
+      say`${paths.join(', ')}: there is no context ${JSON.stringify(context)}; there is: ${known.join(', ') || say`none`}`,
     )
   whole.setCurrentContext(context)
   return whole
@@ -237,7 +238,7 @@ async function readOf(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    throw new RegentError('REGENT_KUBE_CONFIG', `the service account cannot be read: ${describeError(error)}`, {
+    throw new RegentError('REGENT_KUBE_CONFIG', say`the service account cannot be read: ${described(error)}`, {
       cause: error,
     })
   }

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 import type { KubeClient, RequestOptions } from '../client/kube-client.ts'
 
 /** That this process leads, as far as it can know. */
@@ -36,9 +37,9 @@ export function leaderClient(client: KubeClient, leadership: Leadership): KubeCl
 }
 
 export function assertHolds(leadership: Leadership): void {
-  if (!leadership.holds()) throw notLeader('it was lost')
+  if (!leadership.holds()) throw notLeader(say`it was lost`)
 }
 
-export function notLeader(why: string): RegentError {
-  return new RegentError('REGENT_NOT_LEADER', `this process leads no longer: ${why}`)
+export function notLeader(why: Sayable): RegentError {
+  return new RegentError('REGENT_NOT_LEADER', say`this process leads no longer: ${why}`)
 }

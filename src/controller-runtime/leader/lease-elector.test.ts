@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { World } from '#common/ports/ports.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { createKubeClient } from '../client/http-kube-client.ts'
-import { KubeApiError } from '../client/kube-api-error.ts'
+import { refusalIn } from '../client/kube-refusal.ts'
 import type { Leadership } from './leadership.ts'
 import { defaultLeaseDurations, LeaseElector, type LeaseDurations } from './lease-elector.ts'
 import { leases, type Lease, type LeaseSpec } from '../objects/lease.ts'
@@ -200,7 +200,7 @@ describe('acquiring', () => {
   })
 
   test('tries go on while the API server refuses, each period or up to 2.2 of them later, and one line a minute tells', async () => {
-    a.client.before = () => Promise.reject(new KubeApiError('no', { status: 500 }))
+    a.client.before = () => Promise.reject(refusalIn('a lease', { statusCode: 500, headers: {}, text: '' }))
     a.start()
     await world.advance(60_000)
     expect(a.client.calls).toHaveLength(31)

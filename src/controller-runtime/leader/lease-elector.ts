@@ -3,7 +3,7 @@ import { described, describeError, RegentError } from '#common/errors/errors.ts'
 import { Repeats, timesLeftOut } from '#common/log/repeats.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { Timer, World } from '#common/ports/ports.ts'
-import { duration, say, type Sentence } from '#common/sentence/sentence.ts'
+import { duration, say, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
 import { jittered } from '../client/backoff.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '../client/kube-api-error.ts'
 import type { KubeClient, RequestOptions } from '../client/kube-client.ts'
@@ -61,7 +61,7 @@ export class LeaseElector {
     this.#repeats = new Repeats(parts.world.clock)
     this.#durations = parts.durations ?? defaultLeaseDurations
     const contradiction = contradictionInDurations(this.#durations)
-    if (contradiction !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `leader election: ${contradiction}`)
+    if (contradiction !== undefined) throw new RegentError('REGENT_BAD_REQUEST', say`leader election: ${contradiction}`)
   }
 
   /** The lease as it was last seen; undefined before. */
@@ -88,7 +88,7 @@ export class LeaseElector {
       if (term.holds()) {
         outcome = 'stopped'
         // Before the release: nobody who kept the term may act on it while another leads.
-        term.end('it ended its work')
+        term.end(say`it ended its work`)
         await this.#release()
       }
     }
@@ -184,7 +184,7 @@ export class LeaseElector {
           signal: term.lost,
         })
         if (holder === this.#parts.identity) term.extend()
-        else term.end(`lease ${keyText(lease)} is held by ${holder === '' ? 'nobody' : holder} now`)
+        else term.end(say`lease ${keyText(lease)} is held by ${holder === '' ? say`nobody` : holder} now`)
       } catch (error) {
         if (!term.lost.aborted)
           this.#warn(say`cannot renew lease ${keyText(lease)}, ${duration(term.leftMs())} are left`, error)
@@ -213,7 +213,7 @@ export class LeaseElector {
       if (found.spec?.holderIdentity !== identity) return found.spec?.holderIdentity ?? ''
     }
     if (await this.#write(found, options)) return identity
-    throw new RegentError('REGENT_KUBE_API', `lease ${keyText(key)} was changed by somebody else in between`)
+    throw new RegentError('REGENT_KUBE_API', say`lease ${keyText(key)} was changed by somebody else in between`)
   }
 
   /** So that the next leader need not wait. Best effort: where it fails the lease runs out by itself. */
@@ -289,7 +289,7 @@ class Term implements Leadership {
   /** By the clock, not by the timer: that one is late in a process that was frozen or is starved. */
   holds(): boolean {
     if (!this.#lost.signal.aborted && this.leftMs() <= 0)
-      this.end(`the lease could not be renewed for ${this.#deadlineMs} ms`)
+      this.end(say`the lease could not be renewed for ${this.#deadlineMs} ms`)
     return !this.#lost.signal.aborted
   }
 
@@ -298,7 +298,7 @@ class Term implements Leadership {
     this.#timer = this.#world.timers.after(Math.max(0, this.leftMs()), () => void this.holds())
   }
 
-  end(why: string): void {
+  end(why: Sayable): void {
     this.#timer?.cancel()
     this.#lost.abort(notLeader(why))
   }

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { keyOf, keyText, type KubeObject, type ObjectKey, type OwnerReference, type Resource } from './objects.ts'
 
 /**
@@ -33,8 +34,7 @@ export function withController<Object extends KubeObject>(object: Object, owner:
   if (present && present.uid !== owner.metadata.uid) {
     throw new RegentError(
       'REGENT_REFUSED',
-      `${describe(object)} is controlled by ${present.kind} ${present.name} (uid ${present.uid}) and ` +
-        `cannot be by ${describe(owner)} (uid ${owner.metadata.uid ?? 'unknown'}) too`,
+      say`${describe(object)} is controlled by ${present.kind} ${present.name} (uid ${present.uid}) and cannot be by ${describe(owner)} (uid ${owner.metadata.uid ?? say`unknown`}) too`,
     )
   }
   return withReference(object, { ...referenceTo(owner, object), controller: true, blockOwnerDeletion: true })
@@ -71,11 +71,11 @@ function withReference<Object extends KubeObject>(object: Object, reference: Own
 function referenceTo(owner: KubeObject, dependant: KubeObject): OwnerReference {
   const { name, namespace, uid } = owner.metadata
   if (uid === undefined)
-    throw new RegentError('REGENT_REFUSED', `${describe(owner)} has no uid yet and can own nothing`)
+    throw new RegentError('REGENT_REFUSED', say`${describe(owner)} has no uid yet and can own nothing`)
   if (namespace !== undefined && namespace !== dependant.metadata.namespace) {
     throw new RegentError(
       'REGENT_REFUSED',
-      `${describe(owner)} can own nothing outside its namespace, but ${describe(dependant)} is`,
+      say`${describe(owner)} can own nothing outside its namespace, but ${describe(dependant)} is`,
     )
   }
   return { apiVersion: owner.apiVersion, kind: owner.kind, name, uid }

@@ -1,6 +1,7 @@
 import { Duplex } from 'node:stream'
 import type { WebSocket } from 'ws'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import { kubePath } from '#common/http/kube-path.ts'
 import { KubeApiError } from '../client/kube-api-error.ts'
 import type { KubeConnection } from '../kube-config/kube-config.ts'
@@ -63,7 +64,7 @@ async function connected(
     if (signal.aborted || error instanceof RegentError) throw error
     throw new RegentError(
       'REGENT_KUBE_UNREACHABLE',
-      `API server ${connection.server} (GET ${new URL(url).pathname}): ${describeError(error)}`,
+      say`API server ${connection.server} (GET ${new URL(url).pathname}): ${described(error)}`,
       { cause: error },
     )
   }
@@ -137,6 +138,9 @@ class PortForward extends Duplex {
       return
     }
     const { namespace, pod, port } = this.#target
-    throw new RegentError('REGENT_KUBE_API', `port ${port} of pod ${namespace}/${pod}: ${bytes.toString('utf8')}`)
+    throw new RegentError(
+      'REGENT_KUBE_API',
+      say`port ${port} of pod ${namespace}/${pod}: ${reported(bytes.toString('utf8'))}`,
+    )
   }
 }

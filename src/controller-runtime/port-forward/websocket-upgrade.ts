@@ -4,6 +4,7 @@ import { isIP, type Socket } from 'node:net'
 import { connect as tlsConnect } from 'node:tls'
 import { WebSocket, type ClientOptions } from 'ws'
 import { describeError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { request as httpRequest } from '#common/http/node-http.ts'
 import { hostOf } from '../kube-config/environment-proxy.ts'
 import type { KubeConnection, TlsSettings } from '../kube-config/kube-config.ts'
@@ -71,7 +72,7 @@ export function opened(websocket: WebSocket, { url }: UpgradeRequest, signal: Ab
         .then(
           (text) =>
             reject(
-              refusalIn(`GET ${pathname}${search}`, {
+              refusalIn(say`GET ${pathname}${search}`, {
                 statusCode: response.statusCode ?? 0,
                 headers: response.headers,
                 text,

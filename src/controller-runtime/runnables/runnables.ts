@@ -1,4 +1,5 @@
-import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
+import { codeOf, described, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { World } from '#common/ports/ports.ts'
 import { aborted } from '#common/process/signals.ts'
 import type { Leadership } from '../leader/leadership.ts'
@@ -123,7 +124,7 @@ class Run {
     const deadlineMs = this.#parts.startDeadlineMs ?? defaultStartDeadlineMs
     const over = new AbortController()
     const tooLate = timers.sleep(deadlineMs, over.signal).then(() => {
-      throw new RegentError('REGENT_TIMED_OUT', `it was not ready after ${deadlineMs} ms`)
+      throw new RegentError('REGENT_TIMED_OUT', say`it was not ready after ${deadlineMs} ms`)
     })
     try {
       await Promise.race([
@@ -165,14 +166,14 @@ class Run {
     for (const group of Object.values(this.#groups)) group.tell()
     this.#halt.abort()
     this.#lost.reject(
-      new RegentError('REGENT_NOT_LEADER', `leadership was lost: ${describeError(reason)}`, { cause: reason }),
+      new RegentError('REGENT_NOT_LEADER', say`leadership was lost: ${described(reason)}`, { cause: reason }),
     )
   }
 
   #fail(name: string, error: unknown): void {
     // Whoever is told to stop may well say so by rejecting with the reason it was given.
     if (error !== this.#halt.signal.reason)
-      this.#failure ??= new RegentError(codeOf(error), `${name}: ${describeError(error)}`, { cause: error })
+      this.#failure ??= new RegentError(codeOf(error), say`${name}: ${described(error)}`, { cause: error })
     this.#halt.abort()
   }
 
@@ -195,7 +196,7 @@ class Run {
     if (late.length > 0)
       this.#failure ??= new RegentError(
         'REGENT_TIMED_OUT',
-        `${late.join(', ')}: still running ${graceMs} ms after the word to stop`,
+        say`${late.join(', ')}: still running ${graceMs} ms after the word to stop`,
       )
   }
 

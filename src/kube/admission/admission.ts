@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { JsonPatch } from '#controller-runtime/client/kube-client.ts'
 import { keyText, type ObjectKey } from '#controller-runtime/objects/objects.ts'
 import type { App } from '../app/app.ts'
@@ -88,9 +89,9 @@ export function requestIn(review: unknown): AdmissionRequest {
     readonly request?: unknown
   }
   if (apiVersion !== 'admission.k8s.io/v1' || kind !== 'AdmissionReview')
-    throw new RegentError('REGENT_BAD_REQUEST', 'the body is no AdmissionReview of admission.k8s.io/v1')
+    throw new RegentError('REGENT_BAD_REQUEST', say`the body is no AdmissionReview of admission.k8s.io/v1`)
   if (!isObject(request) || typeof request['uid'] !== 'string' || typeof request['operation'] !== 'string')
-    throw new RegentError('REGENT_BAD_REQUEST', 'the AdmissionReview has no request with uid and operation')
+    throw new RegentError('REGENT_BAD_REQUEST', say`the AdmissionReview has no request with uid and operation`)
   return request as unknown as AdmissionRequest
 }
 
@@ -184,7 +185,7 @@ function reviewApp(request: AdmissionRequest): AdmissionResponse {
   const { uid, operation, object, oldObject } = request
   if (operation === 'DELETE') return { uid, allowed: true }
   if (!isApp(object))
-    return refuse(request, [new RegentError('REGENT_BAD_REQUEST', 'the object has no metadata or no spec')])
+    return refuse(request, [new RegentError('REGENT_BAD_REQUEST', say`the object has no metadata or no spec`)])
   const { refusals, warnings } = validateApp(object, operation === 'UPDATE' && isApp(oldObject) ? oldObject : undefined)
   if (refusals.length > 0) return refuse(request, refusals)
   return { uid, allowed: true, ...(warnings.length > 0 && { warnings }) }
@@ -197,7 +198,7 @@ function reviewBackup(
   const { uid, operation, object, oldObject, namespace = '' } = request
   if (operation === 'DELETE') return { uid, allowed: true }
   if (!isBackup(object))
-    return refuse(request, [new RegentError('REGENT_BAD_REQUEST', 'the object has no metadata or no spec')])
+    return refuse(request, [new RegentError('REGENT_BAD_REQUEST', say`the object has no metadata or no spec`)])
   const before = operation === 'UPDATE' && isBackup(oldObject) ? oldObject : undefined
   const cluster = clusterOf({ namespace, name: String(object.spec.cluster) })
   const { refusals, warnings } = validateMySQLBackup(object, before, cluster)
@@ -211,7 +212,7 @@ interface Judged {
 }
 
 function written({ object, oldObject, operation }: AdmissionRequest): Judged {
-  if (!isCluster(object)) throw new RegentError('REGENT_BAD_REQUEST', 'the object has no metadata or no spec')
+  if (!isCluster(object)) throw new RegentError('REGENT_BAD_REQUEST', say`the object has no metadata or no spec`)
   return { next: object, before: operation === 'UPDATE' && isCluster(oldObject) ? oldObject : undefined }
 }
 
@@ -221,8 +222,8 @@ function scaled(request: AdmissionRequest, clusterOf: AdmissionSituation['cluste
   const key = { namespace, name }
   const before = clusterOf(key)
   if (before === undefined)
-    throw new RegentError('REGENT_REFUSED', `cluster ${keyText(key)} is not known here yet; try again`)
-  if (typeof replicas !== 'number') throw new RegentError('REGENT_BAD_REQUEST', 'the Scale has no spec.replicas')
+    throw new RegentError('REGENT_REFUSED', say`cluster ${keyText(key)} is not known here yet; try again`)
+  if (typeof replicas !== 'number') throw new RegentError('REGENT_BAD_REQUEST', say`the Scale has no spec.replicas`)
   return { next: { ...before, spec: { ...before.spec, instances: replicas } }, before }
 }
 

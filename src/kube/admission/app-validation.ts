@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Value } from 'typebox/value'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import type { JsonPatch } from '#controller-runtime/client/kube-client.ts'
 import type { App } from '../app/app.ts'
@@ -19,8 +20,10 @@ export function validateApp(
   const complaint = complaintAbout(appSpecSchema, app.spec)
   const refusals =
     complaint === undefined
-      ? [...complaintsAboutApp(app)].map((sentence) => new RegentError('REGENT_BAD_REQUEST', sentence))
-      : [new RegentError('REGENT_BAD_REQUEST', `spec: ${complaint}`)]
+      ? [...complaintsAboutApp(app)].map(
+          (sentence) => new RegentError('REGENT_BAD_REQUEST', say`${reported(sentence)}`),
+        )
+      : [new RegentError('REGENT_BAD_REQUEST', say`spec: ${reported(complaint)}`)]
   if (refusals.length > 0) return { refusals, warnings: [] }
   const fixed = before === undefined ? [] : [...changedFixed(app, { ...before, spec: filled(before.spec) })]
   return { refusals: fixed, warnings: fixed.length > 0 ? [] : warningsAbout(app) }
@@ -46,7 +49,7 @@ function* changedFixed(next: App, before: App): Generator<RegentError> {
   if (now !== was)
     yield new RegentError(
       'REGENT_REFUSED',
-      `spec.service.name is "${now}"; allowed is "${was}": clients know that name; make another App`,
+      say`spec.service.name is "${now}"; allowed is "${was}": clients know that name; make another App`,
     )
 }
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { secondOf } from '#backup/objects/backup-name.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sentence } from '#common/sentence/sentence.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import { isInstanceOf } from '#topology/snapshot/member.ts'
 import { mysqlBackupSpecSchema } from '../backup/backup-schema.ts'
@@ -20,10 +21,10 @@ export function validateMySQLBackup(
     return {
       refusals: isDeepStrictEqual(next.spec, before.spec)
         ? []
-        : [bad('REGENT_REFUSED', 'spec of a MySQLBackup cannot change: make another object for another backup')],
+        : [bad('REGENT_REFUSED', say`spec of a MySQLBackup cannot change: make another object for another backup`)],
       warnings: [],
     }
-  const refusals = [...complaintsAbout(next)].map((sentence) => bad('REGENT_BAD_REQUEST', sentence))
+  const refusals = [...complaintsAbout(next)].map((sentence) => bad('REGENT_BAD_REQUEST', say`${reported(sentence)}`))
   return { refusals, warnings: refusals.length > 0 ? [] : warningsAbout(next, cluster) }
 }
 
@@ -48,6 +49,6 @@ function warningsAbout({ spec, metadata }: MySQLBackup, cluster: MySQLCluster | 
     : []
 }
 
-function bad(code: 'REGENT_BAD_REQUEST' | 'REGENT_REFUSED', message: string): RegentError {
+function bad(code: 'REGENT_BAD_REQUEST' | 'REGENT_REFUSED', message: Sentence): RegentError {
   return new RegentError(code, message)
 }

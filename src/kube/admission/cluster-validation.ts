@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Value } from 'typebox/value'
 import type { ErrorCode } from '#common/errors/error-catalogue.ts'
-import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
+import { codeOf, described, RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sentence } from '#common/sentence/sentence.ts'
 import { oldestVersion } from '#common/mysql/mysql-version.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import { keyOf } from '#controller-runtime/objects/objects.ts'
@@ -40,7 +41,8 @@ export function validateMySQLCluster(next: MySQLCluster, before?: MySQLCluster):
   const filled = Value.Default(mysqlClusterSpecSchema, structuredClone(next.spec)) as MySQLClusterSpec
   const spec = withoutNulls(mysqlClusterSpecSchema, filled)
   const complaint = complaintAbout(mysqlClusterSpecSchema, spec)
-  if (complaint !== undefined) return { refusals: [refusal('REGENT_BAD_REQUEST', `spec: ${complaint}`)], warnings: [] }
+  if (complaint !== undefined)
+    return { refusals: [refusal('REGENT_BAD_REQUEST', say`spec: ${reported(complaint)}`)], warnings: [] }
   const cluster: MySQLCluster = { ...next, spec }
   const rules = [
     ...rulesOfAny(cluster),
@@ -78,9 +80,13 @@ function rulesOfAny(cluster: MySQLCluster): readonly Rule[] {
     () => judgeTls(cluster),
     () => judgeRouter(spec),
     () => judgePod(spec),
-    () => [...complaintsAboutPods(spec)].map((sentence) => refusal('REGENT_BAD_REQUEST', sentence)),
-    () => [...complaintsAboutLifecycle(cluster)].map((sentence) => refusal('REGENT_BAD_REQUEST', sentence)),
-    () => [...complaintsAboutBackups(cluster)].map((sentence) => refusal('REGENT_BAD_REQUEST', sentence)),
+    () => [...complaintsAboutPods(spec)].map((sentence) => refusal('REGENT_BAD_REQUEST', say`${reported(sentence)}`)),
+    () =>
+      [...complaintsAboutLifecycle(cluster)].map((sentence) =>
+        refusal('REGENT_BAD_REQUEST', say`${reported(sentence)}`),
+      ),
+    () =>
+      [...complaintsAboutBackups(cluster)].map((sentence) => refusal('REGENT_BAD_REQUEST', say`${reported(sentence)}`)),
     () => judgePrimary(cluster),
     () => judgeScheduling(cluster),
   ]
@@ -136,7 +142,7 @@ function* judgeImage({ image }: MySQLClusterSpec): Generator<RegentError> {
       'an image such as registry.example/mysql:8.4: a lower-case name, and one tag or none',
     )
   else if (namesTooOld(image))
-    yield refusal('REGENT_MYSQL_TOO_OLD', `spec.image is "${image}"; allowed is MySQL ${oldestVersion} or newer`)
+    yield refusal('REGENT_MYSQL_TOO_OLD', say`spec.image is "${image}"; allowed is MySQL ${oldestVersion} or newer`)
 }
 
 function* judgeStorage({ storage, lowSpaceBytes }: MySQLClusterSpec): Generator<RegentError> {
@@ -183,7 +189,7 @@ function* judgeRouter({ router, backup }: MySQLClusterSpec): Generator<RegentErr
   yield* judgeResources('spec.router.resources', router.resources)
   const heartbeatMs = (backup?.heartbeat.everySeconds ?? 0) * 1_000
   const why = whyTooExact(router, heartbeatMs)
-  if (why !== '') yield refusal('REGENT_BAD_REQUEST', `spec.router: ${String(why)}`)
+  if (why !== '') yield refusal('REGENT_BAD_REQUEST', say`spec.router: ${why}`)
 }
 
 /** What Regent's own pods have already. */
@@ -225,7 +231,8 @@ function* judgePrimary({ metadata: { name }, spec: { instances, primary } }: MyS
 
 function* judgeScheduling({ metadata: { name }, spec }: MySQLCluster): Generator<RegentError> {
   const why = whyNowhere(spec.scheduling, { ...spec.pod.labels, ...commonLabels(name) })
-  if (why !== '') yield refusal('REGENT_BAD_REQUEST', `spec.scheduling: ${why}; no instance could run anywhere`)
+  if (why !== '')
+    yield refusal('REGENT_BAD_REQUEST', say`spec.scheduling: ${reported(why)}; no instance could run anywhere`)
 }
 
 function* judgeFixed(next: MySQLClusterSpec, before: MySQLClusterSpec): Generator<RegentError> {
@@ -235,7 +242,7 @@ function* judgeFixed(next: MySQLClusterSpec, before: MySQLClusterSpec): Generato
   for (const { name, now, was } of changedFixedSettings(next.settings, before.settings))
     yield refusal(
       'REGENT_REFUSED',
-      `spec.settings.${name} is "${now}"; allowed is "${was}", which the data was made with: it cannot change, make a new cluster and load the data into it`,
+      say`spec.settings.${name} is "${now}"; allowed is "${was}", which the data was made with: it cannot change, make a new cluster and load the data into it`,
     )
   const [now, then] = [next.storage.storageClassName, before.storage.storageClassName]
   if (now !== then) yield fixed('spec.storage.storageClassName', now, then)
@@ -246,7 +253,7 @@ function* judgeShrink({ storage }: MySQLClusterSpec, before: MySQLClusterSpec): 
   if (quantityOf(storage.size) < quantityOf(was))
     yield refusal(
       'REGENT_REFUSED',
-      `spec.storage.size is "${storage.size}"; allowed is "${was}" or more: a volume cannot shrink`,
+      say`spec.storage.size is "${storage.size}"; allowed is "${was}" or more: a volume cannot shrink`,
     )
 }
 
@@ -254,7 +261,7 @@ function* judgeDowngrade({ image }: MySQLClusterSpec, before: MySQLClusterSpec):
   if (image !== undefined && before.image !== undefined && isDowngrade(before.image, image)) {
     yield refusal(
       'REGENT_REFUSED',
-      `spec.image is "${image}"; allowed is the series of "${before.image}" or a newer one: mysqld does not start on data that a newer one has written`,
+      say`spec.image is "${image}"; allowed is the series of "${before.image}" or a newer one: mysqld does not start on data that a newer one has written`,
     )
   }
 }
@@ -276,14 +283,13 @@ function* judgeScaleIn({ metadata, spec }: MySQLCluster, before: MySQLCluster): 
   const missing = staying.filter((name) => !sound.includes(name)).join(', ')
   yield refusal(
     'REGENT_REFUSED',
-    `spec.instances is ${spec.instances}; of those that would stay ${sound.join(', ') || 'none'} ` +
-      `takes part, and durability needs ${needed}: bring back ${missing} first${countsAcks(spec) ? ', or lower spec.acks' : ''}`,
+    say`spec.instances is ${spec.instances}; of those that would stay ${sound.join(', ') || say`none`} takes part, and durability needs ${needed}: bring back ${reported(missing)} first${countsAcks(spec) ? say`, or lower spec.acks` : ''}`,
   )
 }
 
 function* judgeBootstrap(next: MySQLCluster, before: MySQLCluster): Generator<RegentError> {
   const why = whyLateBootstrap(next, before)
-  if (why !== '') yield refusal('REGENT_REFUSED', why)
+  if (why !== '') yield refusal('REGENT_REFUSED', say`${reported(why)}`)
 }
 
 function warningsAbout(cluster: MySQLCluster): readonly string[] {
@@ -332,18 +338,18 @@ function* orThrown(check: () => unknown): Generator<RegentError> {
   try {
     check()
   } catch (error) {
-    yield refusal(codeOf(error), describeError(error))
+    yield refusal(codeOf(error), say`${described(error)}`)
   }
 }
 
 function bad(field: string, value: unknown, allowed: string): RegentError {
-  return refusal('REGENT_BAD_REQUEST', `${field} is ${preview(value)}; allowed is ${allowed}`)
+  return refusal('REGENT_BAD_REQUEST', say`${field} is ${preview(value)}; allowed is ${allowed}`)
 }
 
 function fixed(field: string, value: unknown, was: unknown): RegentError {
   return refusal(
     'REGENT_REFUSED',
-    `${field} is ${preview(value)}; allowed is ${preview(was)}: it cannot change, make a new cluster`,
+    say`${field} is ${preview(value)}; allowed is ${preview(was)}: it cannot change, make a new cluster`,
   )
 }
 
@@ -353,6 +359,6 @@ function preview(value: unknown): string {
     : JSON.stringify(typeof value === 'string' ? value.slice(0, 80) : value).slice(0, 82)
 }
 
-function refusal(code: ErrorCode, message: string): RegentError {
+function refusal(code: ErrorCode, message: Sentence): RegentError {
   return new RegentError(code, message)
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { renewedChain, type ChainWish } from '#certificates/chain.ts'
 import type { Moment } from '#certificates/issue.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { World } from '#common/ports/ports.ts'
 import { HeldCertificates, type CertificateSource } from '#common/tls/tls.ts'
@@ -121,7 +122,7 @@ class Follower extends HeldCertificates implements FollowedCertificates {
       if (!has && clock.monotonicMs() >= deadlineMs)
         throw new RegentError(
           'REGENT_BAD_CERTIFICATE',
-          `no certificate for the API and the webhook after ${this.#parts.waitForSecretMs / 1_000} s: ${trouble}`,
+          say`no certificate for the API and the webhook after ${this.#parts.waitForSecretMs / 1_000} s: ${reported(trouble)}`,
         )
       this.#sleep = new AbortController()
       await timers
@@ -158,7 +159,7 @@ class Follower extends HeldCertificates implements FollowedCertificates {
       found === undefined ? await this.#make(signal) : isLeader() ? await this.#renew(found, signal) : found
     const material = materialIn(secret)
     if (material === undefined)
-      throw new RegentError('REGENT_BAD_CERTIFICATE', `${where} lacks tls.crt, tls.key or ca.crt`)
+      throw new RegentError('REGENT_BAD_CERTIFICATE', say`${where} lacks tls.crt, tls.key or ca.crt`)
     if (this.put(material, where)) log.info(`certificates: ${where} is in use`)
     this.#first.resolve()
     if (!isLeader()) return

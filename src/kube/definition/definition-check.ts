@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import type { Resource } from '#controller-runtime/objects/objects.ts'
 import { appDefinition } from './app-definition.ts'
@@ -25,16 +26,14 @@ export async function refuseOlderDefinition(client: Pick<KubeClient, 'get'>, sig
 
 async function refuseOlder(client: Pick<KubeClient, 'get'>, name: string, signal?: AbortSignal): Promise<void> {
   const installed = await client.get(customResourceDefinitions, { namespace: '', name }, signal && { signal })
-  if (installed === undefined) throw outdated(`the custom resource definition ${name} is not installed`)
+  if (installed === undefined) throw outdated(say`the custom resource definition ${name} is not installed`)
   const revision = installed.metadata.annotations?.[schemaRevisionAnnotation] ?? ''
   if (/^\d{1,9}$/.test(revision) && Number(revision) >= schemaRevision) return
   throw outdated(
-    `the custom resource definition ${name} has ` +
-      `${revision === '' ? 'no schema revision' : `schema revision ${JSON.stringify(revision.slice(0, 60))}`}; ` +
-      `this Regent needs ${schemaRevision} or newer`,
+    say`the custom resource definition ${name} has ${revision === '' ? say`no schema revision` : say`schema revision ${JSON.stringify(revision.slice(0, 60))}`}; this Regent needs ${schemaRevision} or newer`,
   )
 }
 
-function outdated(message: string): RegentError {
+function outdated(message: Sentence): RegentError {
   return new RegentError('REGENT_DEFINITION_OUTDATED', message)
 }

@@ -5,6 +5,7 @@ import { agentContainer, asks } from './marks.ts'
 import { freePorts } from './ports.ts'
 import { refusal } from './refusal.ts'
 import { readWishes } from './wishes.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 /** The part of a pod that is looked at. */
 export interface InjectablePod {
@@ -46,17 +47,15 @@ function refuseImpossible(spec: V1PodSpec, tokenSecret: string | undefined): voi
   const { hostNetwork, restartPolicy = 'Always', securityContext } = spec
   if (hostNetwork === true)
     throw refusal(
-      `${asks.inject}: the pod has hostNetwork, so that container ${agentContainer} would take ports of the node; take one of the two away`,
+      say`${asks.inject}: the pod has hostNetwork, so that container ${agentContainer} would take ports of the node; take one of the two away`,
     )
   if (restartPolicy !== 'Always')
     throw refusal(
-      `${asks.inject}: the pod’s restartPolicy is ${restartPolicy}, and container ${agentContainer} ` +
-        'never ends, so that the pod would not either; take the annotation away',
+      say`${asks.inject}: the pod’s restartPolicy is ${restartPolicy}, and container ${agentContainer} never ends, so that the pod would not either; take the annotation away`,
     )
   if (tokenSecret !== undefined && securityContext?.fsGroup === undefined)
     throw refusal(
-      `${asks.tokenSecret}: the pod has no securityContext.fsGroup, without which container ` +
-        `${agentContainer} cannot read Secret ${tokenSecret}; set it to any group`,
+      say`${asks.tokenSecret}: the pod has no securityContext.fsGroup, without which container ${agentContainer} cannot read Secret ${tokenSecret}; set it to any group`,
     )
 }
 
@@ -65,7 +64,7 @@ function containerNamed(containers: readonly V1Container[], wanted: string | und
   const found = containers.find(({ name }) => name === wanted)
   if (found !== undefined) return found
   throw refusal(
-    `${asks.container}: the pod has no container "${wanted}"; there are ${containers.map(({ name }) => name).join(', ')}`,
+    say`${asks.container}: the pod has no container "${wanted}"; there are ${containers.map(({ name }) => name).join(', ')}`,
   )
 }
 
@@ -74,8 +73,7 @@ function mountsIn({ name, volumeMounts = [] }: V1Container): readonly V1VolumeMo
   const expanded = volumeMounts.find(({ subPathExpr }) => subPathExpr !== undefined)
   if (expanded === undefined) return volumeMounts.map(oneWay)
   throw refusal(
-    `${asks.container}: container "${name}" mounts ${expanded.mountPath} by subPathExpr, whose ` +
-      `variables container ${agentContainer} does not have; mount by subPath, or name another container`,
+    say`${asks.container}: container "${name}" mounts ${expanded.mountPath} by subPathExpr, whose variables container ${agentContainer} does not have; mount by subPath, or name another container`,
   )
 }
 

@@ -2,7 +2,7 @@ import type { V1EnvVar } from '@kubernetes/client-node'
 import { readConfiguration } from '#agents/lifecycle/configuration/configuration.ts'
 import type { Action } from '#agents/lifecycle/wire/definitions.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { renamed } from '#common/sentence/sentence.ts'
+import { renamed, reported, say } from '#common/sentence/sentence.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import { askPrefix, asks } from './marks.ts'
 import { refusal } from './refusal.ts'
@@ -42,8 +42,7 @@ export function readWishes(annotations: Annotations): Wishes | undefined {
   const configMap = textIn(annotations, asks.configMap)
   if (read === undefined && configMap === undefined)
     throw refusal(
-      `nothing says what the agent serves; give ${asks.actions} a JSON list of actions, or ` +
-        `${asks.configMap} the name of a ConfigMap with the key KB_AGENT_ACTION`,
+      say`nothing says what the agent serves; give ${asks.actions} a JSON list of actions, or ${asks.configMap} the name of a ConfigMap with the key KB_AGENT_ACTION`,
     )
   const asked = read === undefined ? [] : partsIn(read.actions)
   return {
@@ -63,17 +62,16 @@ export function readWishes(annotations: Annotations): Wishes | undefined {
 function refuseUnknown(annotations: Annotations): void {
   const known: readonly string[] = Object.values(asks)
   const stray = Object.keys(annotations).find((key) => key.startsWith(askPrefix) && !known.includes(key))
-  if (stray !== undefined) throw refusal(`annotation ${stray} is not known; there are ${known.join(', ')}`)
+  if (stray !== undefined) throw refusal(say`annotation ${stray} is not known; there are ${known.join(', ')}`)
 }
 
 function tokenSecretIn(annotations: Annotations): string | undefined {
   const [isOpen, secret] = [isYes(annotations, asks.open), textIn(annotations, asks.tokenSecret)]
   if (isOpen && secret !== undefined)
-    throw refusal(`${asks.tokenSecret} asks for a token and ${asks.open} for none; give one of them`)
+    throw refusal(say`${asks.tokenSecret} asks for a token and ${asks.open} for none; give one of them`)
   if (!isOpen && secret === undefined)
     throw refusal(
-      `who may call the agent is not said; give ${asks.tokenSecret} the name of a Secret with the key ` +
-        `token, or ${asks.open} "true" where callers made for KubeBlocks send no token`,
+      say`who may call the agent is not said; give ${asks.tokenSecret} the name of a Secret with the key token, or ${asks.open} "true" where callers made for KubeBlocks send no token`,
     )
   return secret
 }
@@ -90,7 +88,9 @@ function servedIn(annotations: Annotations): Read | undefined {
   if (actions === undefined) {
     const lonely = probes === undefined ? asks.streaming : asks.probes
     if (probes !== undefined || streaming !== undefined)
-      throw refusal(`${lonely} is without ${asks.actions}; put all three into annotations, or all into the ConfigMap`)
+      throw refusal(
+        say`${lonely} is without ${asks.actions}; put all three into annotations, or all into the ConfigMap`,
+      )
     return undefined
   }
   const served = { actions, probes: probes ?? 'null', streaming: streaming ?? '' }
@@ -102,7 +102,7 @@ function servedIn(annotations: Annotations): Read | undefined {
     })
     return { served, actions: [...(known ?? new Map<string, never>()).values()] }
   } catch (error) {
-    if (error instanceof RegentError) throw refusal(String(renamed(error.said, annotationOf)), error)
+    if (error instanceof RegentError) throw refusal(say`${renamed(error.said, annotationOf)}`, error)
     throw error
   }
 }
@@ -138,7 +138,7 @@ function partsIn(actions: readonly Action[]): readonly PodPart[] {
   return actions.flatMap(({ name, exec }) => {
     if (exec === undefined) return []
     const complaint = complaintAbout(podPartSchema, exec)
-    if (complaint !== undefined) throw refusal(`${asks.actions}: action "${name}": exec.${complaint}`)
+    if (complaint !== undefined) throw refusal(say`${asks.actions}: action "${name}": exec.${reported(complaint)}`)
     return [exec as PodPart]
   })
 }
@@ -148,7 +148,7 @@ function theOnly(noun: string, annotation: string, named: readonly (string | und
   const different = [...new Set(named.filter((one) => one !== undefined))]
   if (different.length <= 1) return different[0]
   throw refusal(
-    `${asks.actions} and ${annotation} name more than one ${noun}: ${different.join(', ')}; all actions run in one container, so name one`,
+    say`${asks.actions} and ${annotation} name more than one ${noun}: ${different.join(', ')}; all actions run in one container, so name one`,
   )
 }
 
@@ -159,7 +159,7 @@ function firstOfEachName(env: readonly V1EnvVar[]): readonly V1EnvVar[] {
 function isYes(annotations: Annotations, annotation: string): boolean {
   const value = annotations[annotation] ?? 'false'
   if (value !== 'true' && value !== 'false')
-    throw refusal(`${annotation} is "${value.slice(0, 60)}"; allowed is "true" or "false"`)
+    throw refusal(say`${annotation} is "${value.slice(0, 60)}"; allowed is "true" or "false"`)
   return value === 'true'
 }
 

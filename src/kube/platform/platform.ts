@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Platform, PlatformInstance, PrimaryRoute } from '#common/ports/platform.ts'
 import type { InformerHandler, InformerPort } from '#controller-runtime/informers/informer-port.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
@@ -136,7 +137,7 @@ export function kubePlatform({
     async scaleTo(count) {
       const live = await client.get(statefulSets, setKey)
       // An apply would go to whatever has the name by then: a set of somebody else, where there is none now.
-      if (live === undefined) throw new RegentError('REGENT_REFUSED', `StatefulSet ${keyText(setKey)} is not there`)
+      if (live === undefined) throw new RegentError('REGENT_REFUSED', say`StatefulSet ${keyText(setKey)} is not there`)
       if (!isOfCluster(name, live)) throw foreign(name, [live])
       const { uid = '' } = live.metadata
       const scale = scaleOf(cluster, count)

@@ -1,4 +1,5 @@
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { deleteObject } from '#controller-runtime/changes/delete-object.ts'
 import type { DeleteOptions, KubeClient } from '#controller-runtime/client/kube-client.ts'
 import type { KubeObject, ObjectKey, Resource } from '#controller-runtime/objects/objects.ts'
@@ -24,7 +25,7 @@ export async function giveUp(
   } catch (error) {
     throw new RegentError(
       'REGENT_KUBE_API',
-      `the claim of ${instance.name} goes with its pod, and the pod could not be deleted: ${describeError(error)}. Ask again`,
+      say`the claim of ${instance.name} goes with its pod, and the pod could not be deleted: ${described(error)}. Ask again`,
       { cause: error },
     )
   }

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { PrimaryRoute } from '#common/ports/platform.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import { listInPages } from '#controller-runtime/client/list-pages.ts'
@@ -38,7 +39,7 @@ export class PrimaryLabel {
     }
     throw new RegentError(
       'REGENT_REFUSED',
-      `pod ${instance} cannot be labelled as primary: it is not there, or it and its siblings change all the time`,
+      say`pod ${instance} cannot be labelled as primary: it is not there, or it and its siblings change all the time`,
     )
   }
 

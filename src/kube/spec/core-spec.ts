@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import type { ObjectKey } from '#controller-runtime/objects/objects.ts'
 import { clusterSpecSchema, whyNotInMode, whyTooMany, type ClusterSpec } from '#failover/protocol/spec.ts'
@@ -60,7 +61,8 @@ export function coreSpecOf(key: ObjectKey, spec: MySQLClusterSpec): ClusterSpec 
     whyTooMany(core, core.instances) ??
     whyNotInMode(core) ??
     complaintAboutHooks(core.hooks, 'secretRef')
-  if (complaint !== undefined) throw new RegentError('REGENT_BAD_REQUEST', `spec of ${cluster}: ${complaint}`)
+  if (complaint !== undefined)
+    throw new RegentError('REGENT_BAD_REQUEST', say`spec of ${cluster}: ${reported(complaint)}`)
   return core
 }
 
@@ -89,7 +91,7 @@ function policiesOf(
   if (stranger !== undefined)
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      `spec of ${cluster}: primary names "${stranger.slice(0, 60)}"; allowed are the instances ${cluster}-0 to ${cluster}-15`,
+      say`spec of ${cluster}: primary names "${stranger.slice(0, 60)}"; allowed are the instances ${cluster}-0 to ${cluster}-15`,
     )
   const priorities = primary.lastOrdinal
     ? Object.fromEntries(Array.from({ length: instances }, (_, ordinal) => [instanceName(cluster, ordinal), ordinal]))

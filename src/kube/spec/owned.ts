@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { keyOf, keyText, type KubeObject, type OwnerReference } from '#controller-runtime/objects/objects.ts'
 import type { MySQLCluster } from './mysql-cluster.ts'
 import { commonLabels, group, labels, version } from '../names/names.ts'
@@ -46,8 +47,6 @@ export function foreign(cluster: string, objects: readonly KubeObject[]): Regent
   const [is, it, its] = objects.length === 1 ? ['is', 'it', 'its'] : ['are', 'them', 'their']
   return new RegentError(
     'REGENT_REFUSED',
-    `${named} ${is} not of MySQLCluster ${cluster}, which needs ${its} name: nothing of ${it} is ` +
-      `changed. Give the MySQLCluster another name, or delete ${it}; to hand ${it} over to the ` +
-      `cluster, set the label ${labels.cluster}=${cluster} on ${it}`,
+    say`${named} ${is} not of MySQLCluster ${cluster}, which needs ${its} name: nothing of ${it} is changed. Give the MySQLCluster another name, or delete ${it}; to hand ${it} over to the cluster, set the label ${labels.cluster}=${cluster} on ${it}`,
   )
 }

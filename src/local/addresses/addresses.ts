@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { createServer, type Server } from 'node:net'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import {
   agentAddressOf,
   instancePorts,
@@ -72,7 +73,7 @@ export async function claimFreeNumber(taken: ReadonlySet<number>, instances: num
   }
   throw new RegentError(
     'REGENT_ADDRESS_IN_USE',
-    `no cluster number from 1 to ${largestNumber} has its addresses 127.24.<number>.1 to .${instances} free; name others with --hosts`,
+    say`no cluster number from 1 to ${largestNumber} has its addresses 127.24.<number>.1 to .${instances} free; name others with --hosts`,
   )
 }
 
@@ -94,7 +95,7 @@ export async function requireFreeInstances(instances: readonly LocalInstance[]):
     if (port !== undefined) {
       throw new RegentError(
         'REGENT_ADDRESS_IN_USE',
-        `${agentAddressOf(instance)}:${port}, wanted for instance ${instance.name}, is taken or no address of this machine; choose other addresses with --hosts`,
+        say`${agentAddressOf(instance)}:${port}, wanted for instance ${instance.name}, is taken or no address of this machine; choose other addresses with --hosts`,
       )
     }
   }
@@ -108,7 +109,7 @@ export async function requireFreeRouter(cluster: LocalCluster): Promise<void> {
     if (await isFree(host, port)) continue
     throw new RegentError(
       'REGENT_ADDRESS_IN_USE',
-      `${host}:${port}, wanted for the router of ${cluster.name}, is taken; leave --router out, or end what listens there`,
+      say`${host}:${port}, wanted for the router of ${cluster.name}, is taken; leave --router out, or end what listens there`,
     )
   }
 }
@@ -125,7 +126,7 @@ export async function freeApiPort(host: string, usual: number, taken: ReadonlySe
     if (!taken.has(port) && (await isFree(host, port))) return port
   throw new RegentError(
     'REGENT_ADDRESS_IN_USE',
-    `${host}: ports ${usual} to ${usual + portsTried - 1} are taken; choose another port with --port`,
+    say`${host}: ports ${usual} to ${usual + portsTried - 1} are taken; choose another port with --port`,
   )
 }
 
@@ -134,7 +135,7 @@ export async function requireFreeApi(host: string, port: number, option = '--por
   if (await isFree(host, port)) return
   throw new RegentError(
     'REGENT_ADDRESS_IN_USE',
-    `${host}:${port}, wanted for ${option === '--port' ? 'the API' : 'orchestrator’s interface'}, is taken; choose another port with ${option}, for example ${option} ${port === 65_535 ? port - 1 : port + 1}`,
+    say`${host}:${port}, wanted for ${option === '--port' ? say`the API` : say`orchestrator’s interface`}, is taken; choose another port with ${option}, for example ${option} ${port === 65_535 ? port - 1 : port + 1}`,
   )
 }
 

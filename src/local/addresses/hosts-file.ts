@@ -2,6 +2,7 @@ import { isIPv4 } from 'node:net'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sayable } from '#common/sentence/sentence.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import type { LocalHost } from '../folder/cluster-file.ts'
 import { readYaml } from '../files/yaml-file.ts'
@@ -24,18 +25,19 @@ const hostsSchema = Type.Array(
  * Throws `REGENT_BAD_FILE`.
  */
 export async function readHosts(path: string, instances: number): Promise<LocalHost[]> {
-  const value = await readYaml(path, 'the file given with --hosts')
-  const refuse = (why: string) => new RegentError('REGENT_BAD_FILE', `the file given with --hosts, ${path}: ${why}`)
-  if (!Array.isArray(value)) throw refuse('the top level must be a list of {address, wrapper}')
-  if (value.length === 0 || value.length > 16) throw refuse(`it lists ${value.length} hosts; allowed are 1 to 16`)
+  const value = await readYaml(path, say`the file given with --hosts`)
+  const refuse = (why: Sayable) => new RegentError('REGENT_BAD_FILE', say`the file given with --hosts, ${path}: ${why}`)
+  if (!Array.isArray(value)) throw refuse(say`the top level must be a list of {address, wrapper}`)
+  if (value.length === 0 || value.length > 16) throw refuse(say`it lists ${value.length} hosts; allowed are 1 to 16`)
   if (!Value.Check(hostsSchema, value))
-    throw refuse(complaintAbout(hostsSchema, value) ?? 'each entry must be {address, wrapper}')
-  if (value.length < instances) throw refuse(`it lists ${value.length} hosts, too few for --instances ${instances}`)
+    throw refuse(complaintAbout(hostsSchema, value) ?? say`each entry must be {address, wrapper}`)
+  if (value.length < instances) throw refuse(say`it lists ${value.length} hosts, too few for --instances ${instances}`)
   const hosts = value.map((host) => ({ address: host.address, wrapper: wordsOf(host.wrapper) }))
   const wrong = hosts.find((host) => !isIPv4(host.address))
-  if (wrong !== undefined) throw refuse(`"${wrong.address}" is no IPv4 address`)
+  if (wrong !== undefined) throw refuse(say`"${wrong.address}" is no IPv4 address`)
   const twice = hosts.find((host, at) => hosts.findIndex((other) => other.address === host.address) < at)
-  if (twice !== undefined) throw refuse(`${twice.address} is listed twice; every instance needs an address of its own`)
+  if (twice !== undefined)
+    throw refuse(say`${twice.address} is listed twice; every instance needs an address of its own`)
   return hosts
 }
 

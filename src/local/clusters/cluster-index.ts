@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { readClusterIfThere, type LocalCluster } from '../folder/cluster-file.ts'
 import { clusterNameOf, clusterProcesses } from '../processes/cluster-processes.ts'
 import { replaceJson } from '../files/durable-file.ts'
@@ -66,10 +67,10 @@ export async function findCluster(name: string | undefined, home = stateHome()):
   if (name === undefined && only !== undefined && all.length === 1) return only
   throw new RegentError(
     'REGENT_NOT_FOUND',
-    notFound(
+    say`${notFound(
       name,
       all.map((entry) => entry.cluster.name),
-    ),
+    )}`,
   )
 }
 
@@ -125,13 +126,13 @@ async function foldersIn(home: string): Promise<readonly string[]> {
 /** Folders by the names of clusters: a map, since a cluster may be called `constructor`. */
 async function readIndex(home: string): Promise<ReadonlyMap<string, string>> {
   const path = indexPath(home)
-  const value = await readJsonIfThere(path, 'the index of local clusters')
+  const value = await readJsonIfThere(path, say`the index of local clusters`)
   if (value === undefined) return new Map()
   refuseNewer(path, value, indexVersion)
   if (!Value.Check(indexSchema, value))
     throw new RegentError(
       'REGENT_BAD_FILE',
-      `${path} is damaged; it maps names of clusters to folders. Delete it and give --data again`,
+      say`${path} is damaged; it maps names of clusters to folders. Delete it and give --data again`,
     )
   return new Map(Object.entries(value.folders))
 }

@@ -3,6 +3,7 @@ import { access, mkdir, readdir, stat, statfs } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { ClusterSpec } from '#failover/protocol/spec.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { counted, say, type Sayable } from '#common/sentence/sentence.ts'
 import {
   claimFreeNumber,
   claimNumber,
@@ -31,7 +32,6 @@ import { ensureSecrets } from '../folder/secrets.ts'
 import { writeSpec } from '../folder/spec-file.ts'
 import { replaceJson } from '../files/durable-file.ts'
 import { agentConfigPath, layoutOf, volumeOf, type StateLayout } from '../folder/state-layout.ts'
-import { counted } from '#common/text/words.ts'
 
 /** A Unix socket's path may have 107 bytes, and the server keeps one on every volume. */
 const longestSocketPath = 107
@@ -134,9 +134,7 @@ export async function reopenCluster(
   if (claim === undefined) {
     throw new RegentError(
       'REGENT_ADDRESS_IN_USE',
-      `127.24.${before.number}.250:9399, which stands for cluster number ${before.number}, is taken: ` +
-        'another cluster has that number now. Take it down first, or start this one anew with --data or ' +
-        `"regent local down ${before.name} --purge"`,
+      say`127.24.${before.number}.250:9399, which stands for cluster number ${before.number}, is taken: another cluster has that number now. Take it down first, or start this one anew with --data or "regent local down ${before.name} --purge"`,
       { remedy: '' },
     )
   }
@@ -212,8 +210,7 @@ function requireShortPath(dir: string, name: string): void {
   if (length > longestSocketPath) {
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      `the folder ${dir} is too deep: the server's socket ${socket} would have ${length} bytes, ` +
-        `allowed are ${longestSocketPath}; choose a shorter one with --data`,
+      say`the folder ${dir} is too deep: the server's socket ${socket} would have ${length} bytes, allowed are ${longestSocketPath}; choose a shorter one with --data`,
     )
   }
 }
@@ -233,18 +230,22 @@ const kernelFileSystems: Readonly<Record<number, string>> = {
 /** Asked of the nearest folder above that exists already: what is wrong there is said before anything is made. */
 export async function requireUsableFolder(dir: string): Promise<void> {
   const above = await nearestExisting(dir)
-  const refuse = (why: string) =>
-    new RegentError('REGENT_BAD_REQUEST', `the folder ${dir} cannot hold a cluster: ${why}; choose another with --data`)
-  if (!(await stat(above)).isDirectory()) throw refuse(`${above} is no folder`)
+  const refuse = (why: Sayable) =>
+    new RegentError(
+      'REGENT_BAD_REQUEST',
+      say`the folder ${dir} cannot hold a cluster: ${why}; choose another with --data`,
+    )
+  if (!(await stat(above)).isDirectory()) throw refuse(say`${above} is no folder`)
   const kernels = kernelFileSystems[(await statfs(above)).type]
-  if (kernels !== undefined) throw refuse(`${above} belongs to the kernel (${kernels}), and no file can be made there`)
+  if (kernels !== undefined)
+    throw refuse(say`${above} belongs to the kernel (${kernels}), and no file can be made there`)
   if (
     !(await access(above, constants.W_OK | constants.X_OK).then(
       () => true,
       () => false,
     ))
   )
-    throw refuse(`${above} cannot be written by this user, or is read-only`)
+    throw refuse(say`${above} cannot be written by this user, or is read-only`)
 }
 
 async function nearestExisting(path: string): Promise<string> {
@@ -264,10 +265,7 @@ async function requireNoStrays({ dir, name }: NewCluster): Promise<void> {
   if (strays.length > 0) {
     throw new RegentError(
       'REGENT_ALREADY_RUNNING',
-      `${counted(strays.length, 'process')} of an earlier cluster ` +
-        `${strays.length === 1 ? 'runs' : 'run'} on in ${dir}, which was removed meanwhile (pid ` +
-        `${strays.map(({ identity }) => identity.pid).join(', ')}); "regent local down ${name}" ends ` +
-        'what is left',
+      say`${counted(strays.length, 'process')} of an earlier cluster ${strays.length === 1 ? say`runs` : say`run`} on in ${dir}, which was removed meanwhile (pid ${strays.map(({ identity }) => identity.pid).join(', ')}); "regent local down ${name}" ends what is left`,
       { remedy: '' },
     )
   }
@@ -280,7 +278,7 @@ async function requireEmptyFolder(dir: string): Promise<void> {
     if (entries.length === 0 || (await holdsOnlyTheSecret(layoutOf(dir), entries))) return
     throw new RegentError(
       'REGENT_REFUSED',
-      `the folder ${dir} is not empty and holds no cluster (${entries.slice(0, 3).join(', ')} …); choose another with --data, or empty it`,
+      say`the folder ${dir} is not empty and holds no cluster (${entries.slice(0, 3).join(', ')} …); choose another with --data, or empty it`,
     )
   } catch (error) {
     if (!isMissing(error)) throw error

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { ProcessIdentity } from '#common/process/process-stat.ts'
 import type { LocalCluster, LocalInstance } from '../folder/cluster-file.ts'
 import { askSupervisor } from '../supervisor/control.ts'
@@ -21,7 +22,7 @@ export async function injectFault(
   if (instance === undefined) {
     throw new RegentError(
       'REGENT_NOT_FOUND',
-      `cluster ${cluster.name} has no instance "${name}"; it has ${cluster.instances.map((one) => one.name).join(', ')}`,
+      say`cluster ${cluster.name} has no instance "${name}"; it has ${cluster.instances.map((one) => one.name).join(', ')}`,
     )
   }
   switch (fault) {
@@ -74,7 +75,7 @@ async function start(layout: StateLayout, name: string): Promise<string> {
   if (told === undefined)
     throw new RegentError(
       'REGENT_REFUSED',
-      `no supervisor runs that could start the agent of ${name}; "regent local up" starts it`,
+      say`no supervisor runs that could start the agent of ${name}; "regent local up" starts it`,
       { remedy: '' },
     )
   return `started the agent of ${name}, which starts its mysqld as its promise allows`
@@ -87,18 +88,18 @@ async function agentOf(layout: StateLayout, name: string): Promise<ProcessIdenti
 async function requireAgent(layout: StateLayout, name: string): Promise<ProcessIdentity> {
   const agent = await agentOf(layout, name)
   if (agent !== undefined && isAlive(agent)) return agent
-  throw new RegentError('REGENT_REFUSED', `the agent of ${name} does not run`)
+  throw new RegentError('REGENT_REFUSED', say`the agent of ${name} does not run`)
 }
 
 async function requireMysqld(instance: LocalInstance): Promise<ProcessIdentity> {
   const mysqld = await mysqldOf(instance.volume)
   if (mysqld !== undefined && isAlive(mysqld)) return mysqld
-  throw new RegentError('REGENT_REFUSED', `mysqld of ${instance.name} does not run`)
+  throw new RegentError('REGENT_REFUSED', say`mysqld of ${instance.name} does not run`)
 }
 
 async function signalled(identity: ProcessIdentity, signal: NodeJS.Signals): Promise<number> {
   if (signalProcess(identity, signal)) return identity.pid
-  throw new RegentError('REGENT_REFUSED', `process ${identity.pid} ended by itself before ${signal} could be sent`)
+  throw new RegentError('REGENT_REFUSED', say`process ${identity.pid} ended by itself before ${signal} could be sent`)
 }
 
 async function killed(identity: ProcessIdentity): Promise<number> {

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest'
 import { isMissing, readText } from './input-file.ts'
+import { say } from '#common/sentence/sentence.ts'
 
-const refusal = (path: string) => readText(path, 'the file with the API’s token').catch((error: unknown) => error)
+const refusal = (path: string) => readText(path, say`the file with the API’s token`).catch((error: unknown) => error)
 
 it('Whatever is wrong with a file, the error names it', async () => {
   expect(await refusal('/proc/self/mem')).toMatchObject({

@@ -1,18 +1,19 @@
 import { isMap, isScalar, LineCounter, parseDocument, type Document } from 'yaml'
 import { deepestNesting } from '#common/input/bounded-json.ts'
 import { badFile, firstLine, readText } from './input-file.ts'
+import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 
 /**
  * As `readText`, parsed as YAML, of which JSON is a part. Aliases are limited, so that a small file cannot grow huge.
  */
-export async function readYaml(path: string, what: string): Promise<unknown> {
+export async function readYaml(path: string, what: Sayable): Promise<unknown> {
   return (await readYamlWithLines(path, what)).value
 }
 
 /** As `readYaml`, with the line on which the key at the end of a path of keys stands; undefined where it does not. */
 export async function readYamlWithLines(
   path: string,
-  what: string,
+  what: Sayable,
 ): Promise<{ readonly value: unknown; readonly lineOf: (keys: readonly string[]) => number | undefined }> {
   const text = await readText(path, what)
   const lines = new LineCounter()
@@ -23,12 +24,12 @@ export async function readYamlWithLines(
     if (document.errors[0] !== undefined) throw document.errors[0]
     value = document.toJS({ maxAliasCount: 100 })
   } catch (error) {
-    throw badFile(what, path, `is not valid YAML: ${firstLine(error)}`, error)
+    throw badFile(what, path, say`is not valid YAML: ${firstLine(error)}`, error)
   }
   const wrong = whatIsWrongIn(value)
-  if (wrong !== undefined) throw badFile(what, path, wrong)
+  if (wrong !== undefined) throw badFile(what, path, reported(wrong))
   if (value === null || value === undefined)
-    throw badFile(what, path, 'says nothing: it has no content but white space or comments')
+    throw badFile(what, path, say`says nothing: it has no content but white space or comments`)
   return { value, lineOf: (keys) => lineOf(document, lines, keys) }
 }
 

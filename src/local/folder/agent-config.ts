@@ -3,6 +3,7 @@ import type { LocalCluster, LocalInstance } from './cluster-file.ts'
 import { replaceJson } from '../files/durable-file.ts'
 import { readJsonIfThere } from '../files/input-file.ts'
 import { agentConfigPath, type StateLayout } from './state-layout.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 /** What of the agent's configuration follows from the cluster's spec. */
 export interface AgentSettings {
@@ -67,7 +68,7 @@ export async function writeAgentConfigs(
 }
 
 async function keptFrom(path: string): Promise<Readonly<Record<string, unknown>>> {
-  const value = await readJsonIfThere(path, 'the configuration of an agent')
+  const value = await readJsonIfThere(path, say`the configuration of an agent`)
   if (typeof value !== 'object' || value === null) return {}
   const entries = new Map(Object.entries(value))
   return Object.fromEntries(kept.filter((key) => entries.has(key)).map((key) => [key, entries.get(key)]))

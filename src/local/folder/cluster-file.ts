@@ -3,12 +3,12 @@ import { Value } from 'typebox/value'
 import { routerSettingsSchema } from '#failover/protocol/router-settings.ts'
 import { mostInstances } from '#topology/snapshot/member.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { counted, say } from '#common/sentence/sentence.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import { replaceJson } from '../files/durable-file.ts'
 import { refuseNewer } from '../files/file-version.ts'
 import { readJsonIfThere } from '../files/input-file.ts'
 import { layoutOf, volumeOf } from './state-layout.ts'
-import { counted } from '#common/text/words.ts'
 
 export const clusterFileVersion = 1
 
@@ -83,20 +83,20 @@ export type LocalCluster = Static<typeof clusterSchema>
 /** Undefined where the folder holds no cluster. Throws `REGENT_NEWER_VERSION` or `REGENT_BAD_FILE`. */
 export async function readClusterIfThere(dir: string): Promise<LocalCluster | undefined> {
   const path = layoutOf(dir).cluster
-  const value = await readJsonIfThere(path, 'the description of a local cluster')
+  const value = await readJsonIfThere(path, say`the description of a local cluster`)
   if (value === undefined) return undefined
   refuseNewer(path, value, clusterFileVersion)
   if (Value.Check(clusterSchema, value)) return value
   throw new RegentError(
     'REGENT_BAD_FILE',
-    `${path}: ${complaintAbout(clusterSchema, value) ?? 'does not have the expected shape'}`,
+    say`${path}: ${complaintAbout(clusterSchema, value) ?? say`does not have the expected shape`}`,
   )
 }
 
 export async function readCluster(dir: string): Promise<LocalCluster> {
   const cluster = await readClusterIfThere(dir)
   if (cluster === undefined)
-    throw new RegentError('REGENT_NOT_FOUND', `${dir} holds no local cluster (there is no cluster.json)`)
+    throw new RegentError('REGENT_NOT_FOUND', say`${dir} holds no local cluster (there is no cluster.json)`)
   return cluster
 }
 
@@ -131,7 +131,7 @@ export function instancesFor(
   if (cluster.hosts.length > 0 && cluster.hosts.length < count) {
     throw new RegentError(
       'REGENT_REFUSED',
-      `cluster ${cluster.name} was made with --hosts naming ${counted(cluster.hosts.length, 'address')}, which is too few for ${counted(count, 'instance')}`,
+      say`cluster ${cluster.name} was made with --hosts naming ${counted(cluster.hosts.length, 'address')}, which is too few for ${counted(count, 'instance')}`,
     )
   }
   return Array.from({ length: count }, (_, ordinal) => {

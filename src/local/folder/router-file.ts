@@ -1,15 +1,16 @@
 import { Value } from 'typebox/value'
 import { routerSettingsSchema, type SaidOfRouter } from '#failover/protocol/router-settings.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import { readYaml } from '../files/yaml-file.ts'
 
 /** The settings of a router that a person wrote. Throws `REGENT_BAD_FILE` with the field and what is allowed. */
 export async function readRouterSettings(path: string): Promise<SaidOfRouter> {
-  const said = await readYaml(path, 'the file given with --router')
+  const said = await readYaml(path, say`the file given with --router`)
   if (Value.Check(routerSettingsSchema, said)) return said
   throw new RegentError(
     'REGENT_BAD_FILE',
-    `the file given with --router, ${path}: ${complaintAbout(routerSettingsSchema, said) ?? 'does not have the expected shape'}`,
+    say`the file given with --router, ${path}: ${complaintAbout(routerSettingsSchema, said) ?? say`does not have the expected shape`}`,
   )
 }

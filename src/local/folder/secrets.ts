@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readdir } from 'node:fs/promises'
 import { newAccountSecret, passwordFor } from '#common/mysql/account-password.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { replaceFile } from '../files/durable-file.ts'
 import { isMissing, readText } from '../files/input-file.ts'
 import { volumeOf, type StateLayout } from './state-layout.ts'
@@ -38,16 +39,14 @@ async function sameSecret(layout: StateLayout): Promise<string> {
   const kept = await secretIfThere(layout.adminPassword).catch(() => undefined)
   const wrong =
     secret === undefined
-      ? 'is missing'
+      ? say`is missing`
       : kept !== undefined && kept !== passwordFor(secret, adminUser)
-        ? 'is not the one that the volumes were made with'
+        ? say`is not the one that the volumes were made with`
         : undefined
   if (secret !== undefined && wrong === undefined) return secret
   throw new RegentError(
     'REGENT_SECRET_LOST',
-    `the secret of all passwords, ${layout.accountSecret}, ${wrong}, and ${layout.instances} holds ` +
-      'volumes: it is never made anew over them, for their servers would let nobody in. Put back a ' +
-      'copy of the file',
+    say`the secret of all passwords, ${layout.accountSecret}, ${wrong}, and ${layout.instances} holds volumes: it is never made anew over them, for their servers would let nobody in. Put back a copy of the file`,
   )
 }
 
@@ -70,7 +69,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
 
 /** A secret without the white space around it. Throws `REGENT_BAD_FILE` naming the file, never its content. */
 export async function readSecret(path: string): Promise<string> {
-  return (await readText(path, 'the secret in')).trim()
+  return (await readText(path, say`the secret in`)).trim()
 }
 
 async function secretIfThere(path: string): Promise<string | undefined> {

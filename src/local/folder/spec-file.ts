@@ -4,7 +4,8 @@ import { complaintAboutBackup, complaintAboutStore } from '#backup/transfer/open
 import { clusterSpecSchema, whyNotInMode, whyTooMany, type ClusterSpec } from '#failover/protocol/spec.ts'
 import { instancePolicySchema } from '#failover/protocol/instance-policy.ts'
 import { instanceName, isInstanceOf } from '#topology/snapshot/member.ts'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { counted, say, type Sayable } from '#common/sentence/sentence.ts'
 import { readTokenFile } from '#common/http/bearer-token.ts'
 import { complaintAboutHooks, hooksAt } from '#failover/protocol/hook.ts'
 import { momentNames } from '#failover/protocol/hook-moments.ts'
@@ -14,7 +15,6 @@ import { refuseNewer } from '../files/file-version.ts'
 import { readJson } from '../files/input-file.ts'
 import type { StateLayout } from './state-layout.ts'
 import { readYaml } from '../files/yaml-file.ts'
-import { counted } from '#common/text/words.ts'
 
 const specVersion = 1
 
@@ -30,10 +30,10 @@ export async function composeSpec(
   configFile: string | undefined,
   options: SpecOptions,
 ): Promise<ClusterSpec> {
-  const fromFile = configFile === undefined ? {} : await readYaml(configFile, 'the file given with --config')
+  const fromFile = configFile === undefined ? {} : await readYaml(configFile, say`the file given with --config`)
   const where = configFile === undefined ? 'the options' : `the file given with --config, ${configFile}`
   if (typeof fromFile !== 'object' || fromFile === null || Array.isArray(fromFile))
-    throw bad(where, 'the top level must be a mapping')
+    throw bad(where, say`the top level must be a mapping`)
   refuseNewer(where, fromFile, specVersion)
   const said = Object.fromEntries(
     Object.keys(clusterSpecSchema.properties).flatMap((key) =>
@@ -44,8 +44,7 @@ export async function composeSpec(
   if (spec.acks !== null && spec.acks > spec.instances - 1) {
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      `acks is ${spec.acks} (--acks, or acks in --config); ${counted(spec.instances, 'instance')} can ` +
-        `have ${counted(spec.instances - 1, 'replica')}, so allowed is 0 to ${spec.instances - 1}`,
+      say`acks is ${spec.acks} (--acks, or acks in --config); ${counted(spec.instances, 'instance')} can have ${counted(spec.instances - 1, 'replica')}, so allowed is 0 to ${spec.instances - 1}`,
     )
   }
   const contradiction = contradictionIn(name, spec)
@@ -55,12 +54,12 @@ export async function composeSpec(
 }
 
 /** The manager reads them again each time; without one nothing is sent. */
-async function checkHookSecrets(where: string, { hooks }: ClusterSpec): Promise<void> {
+async function checkHookSecrets(where: Sayable, { hooks }: ClusterSpec): Promise<void> {
   for (const moment of momentNames)
     for (const [at, { webhook }] of hooksAt(hooks, moment).entries())
       if (webhook?.secretFile !== undefined)
         await readTokenFile(webhook.secretFile).catch((error: unknown) => {
-          throw bad(where, `hooks.${moment}.${at}.webhook.secretFile: ${describeError(error)}`)
+          throw bad(where, say`hooks.${moment}.${at}.webhook.secretFile: ${described(error)}`)
         })
 }
 
@@ -102,20 +101,20 @@ export async function writeSpec(layout: StateLayout, spec: ClusterSpec): Promise
 
 /** The spec a cluster runs with. Throws `REGENT_BAD_FILE` or `REGENT_NEWER_VERSION`. */
 export async function readSpec(layout: StateLayout, name: string): Promise<ClusterSpec> {
-  const value = await readJson(layout.spec, `the spec of cluster ${name}`)
+  const value = await readJson(layout.spec, say`the spec of cluster ${name}`)
   refuseNewer(layout.spec, value, specVersion)
   return checkSpec(layout.spec, name, value)
 }
 
-function checkSpec(where: string, name: string, value: unknown): ClusterSpec {
+function checkSpec(where: Sayable, name: string, value: unknown): ClusterSpec {
   const spec = withDefaults(value)
   if (!Value.Check(clusterSpecSchema, spec))
-    throw bad(where, complaintAbout(clusterSpecSchema, spec) ?? 'does not have the expected shape')
+    throw bad(where, complaintAbout(clusterSpecSchema, spec) ?? say`does not have the expected shape`)
   const stranger = Object.keys(spec.policies).find((instance) => !isInstanceOf(name, instance))
   if (stranger !== undefined)
     throw bad(
       where,
-      `policies has the key "${stranger.slice(0, 60)}"; allowed are the instances ${name}-0 to ${name}-15`,
+      say`policies has the key "${stranger.slice(0, 60)}"; allowed are the instances ${name}-0 to ${name}-15`,
     )
   return spec
 }
@@ -128,6 +127,6 @@ function withDefaults(value: unknown): unknown {
   return spec
 }
 
-function bad(where: string, why: string): RegentError {
-  return new RegentError('REGENT_BAD_FILE', `${where}: ${why}`)
+function bad(where: Sayable, why: Sayable): RegentError {
+  return new RegentError('REGENT_BAD_FILE', say`${where}: ${why}`)
 }

@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import {
   debianMirrors,
   parseDeb822Sources,
@@ -40,21 +41,24 @@ export function debianArchitecture(arch: string): Architecture | undefined {
 export async function readDebianMachine(root = '/', arch: string = process.arch): Promise<DebianMachine> {
   const release = parseOsRelease((await textOf(join(root, 'etc/os-release'))) ?? '')
   if (release.get('ID') !== 'debian') {
-    const name = release.get('PRETTY_NAME') ?? release.get('ID') ?? 'an unknown distribution'
-    throw new RegentError('REGENT_SETUP_FAILED', `Only Debian packages can be unpacked, and this machine runs ${name}.`)
+    const name = release.get('PRETTY_NAME') ?? release.get('ID') ?? say`an unknown distribution`
+    throw new RegentError(
+      'REGENT_SETUP_FAILED',
+      say`Only Debian packages can be unpacked, and this machine runs ${name}.`,
+    )
   }
   const architecture = debianArchitecture(arch)
   if (architecture === undefined) {
     throw new RegentError(
       'REGENT_SETUP_FAILED',
-      `Debian packages are unpacked on x64 and arm64 machines only, and this one is ${arch}.`,
+      say`Debian packages are unpacked on x64 and arm64 machines only, and this one is ${arch}.`,
     )
   }
   const mirrors = debianMirrors(await readSources(join(root, 'etc/apt')), release.get('VERSION_CODENAME') ?? 'stable')
   if (mirrors.length === 0) {
     throw new RegentError(
       'REGENT_SETUP_FAILED',
-      'No mirror of Debian is named in /etc/apt/sources.list or /etc/apt/sources.list.d.',
+      say`No mirror of Debian is named in /etc/apt/sources.list or /etc/apt/sources.list.d.`,
     )
   }
   return { ...architecture, mirrors }

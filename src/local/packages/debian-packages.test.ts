@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { cacheFolder } from '../files/cache-folder.ts'
 import { parseOsRelease, readDebianMachine } from './debian-machine.ts'
 import { findUnpacked, programOf, type DebianBundle } from './debian-packages.ts'
@@ -58,7 +59,7 @@ describe('the machine', () => {
     await expect(readDebianMachine(root, 'x64')).rejects.toThrow(
       new RegentError(
         'REGENT_SETUP_FAILED',
-        'No mirror of Debian is named in /etc/apt/sources.list or /etc/apt/sources.list.d.',
+        say`No mirror of Debian is named in /etc/apt/sources.list or /etc/apt/sources.list.d.`,
       ),
     )
   })

@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import type { DebianMirror } from './apt-sources.ts'
 import { cacheFolder } from '../files/cache-folder.ts'
 import { debianArchitecture, readDebianMachine, type Architecture, type DebianMachine } from './debian-machine.ts'
@@ -56,19 +57,19 @@ export async function findUnpacked(bundle: DebianBundle): Promise<UnpackedTree |
  * second waits and takes what the first made. Rejects with REGENT_SETUP_FAILED and a sentence that says what to do by
  * hand.
  */
-export async function unpackBundle(bundle: DebianBundle, say: Say): Promise<UnpackedTree> {
+export async function unpackBundle(bundle: DebianBundle, tell: Say): Promise<UnpackedTree> {
   try {
     const machine = await readDebianMachine()
     const cache = cacheFolder()
     await mkdir(cache, { recursive: true })
-    const waiting = () => say(`${bundle.title}: waiting for another set-up that is unpacking it`)
+    const waiting = () => tell(`${bundle.title}: waiting for another set-up that is unpacking it`)
     return await withFileLock(join(cache, `${bundle.name}.lock`), waiting, async () => {
-      return (await findUnpacked(bundle)) ?? (await unpackAlone(bundle, machine, say))
+      return (await findUnpacked(bundle)) ?? (await unpackAlone(bundle, machine, tell))
     })
   } catch (error) {
     throw new RegentError(
       'REGENT_SETUP_FAILED',
-      `${bundle.title} could not be set up: ${endSentence(describeError(error))} ${bundle.byHand}`,
+      say`${bundle.title} could not be set up: ${endSentence(describeError(error))} ${bundle.byHand}`,
       {
         cause: error,
       },
@@ -90,7 +91,7 @@ function treeRoot(bundle: DebianBundle, { architecture }: Architecture): string 
 }
 
 /** Runs under the lock: every staging folder of this bundle that exists now belongs to a set-up that was killed. */
-async function unpackAlone(bundle: DebianBundle, machine: DebianMachine, say: Say): Promise<UnpackedTree> {
+async function unpackAlone(bundle: DebianBundle, machine: DebianMachine, tell: Say): Promise<UnpackedTree> {
   const started = performance.now()
   const cache = cacheFolder()
   const prefix = `.staging-${bundle.name}-`
@@ -99,12 +100,12 @@ async function unpackAlone(bundle: DebianBundle, machine: DebianMachine, say: Sa
   }
   const staging = join(cache, `${prefix}${process.pid}`)
   try {
-    const archives = await fetchFromAnyMirror(bundle, machine, { staging, say })
-    say(`${bundle.title}: unpacking ${archives.length} packages into ${treeRoot(bundle, machine)}`)
+    const archives = await fetchFromAnyMirror(bundle, machine, { staging, tell })
+    tell(`${bundle.title}: unpacking ${archives.length} packages into ${treeRoot(bundle, machine)}`)
     const root = join(staging, 'root')
     await unpackArchives(archives, root)
     await putInPlace(root, treeRoot(bundle, machine))
-    say(`${bundle.title}: ready after ${seconds(started)} s`)
+    tell(`${bundle.title}: ready after ${seconds(started)} s`)
     return { root: treeRoot(bundle, machine), architecture: machine }
   } finally {
     await rm(staging, { recursive: true, force: true })
@@ -113,7 +114,7 @@ async function unpackAlone(bundle: DebianBundle, machine: DebianMachine, say: Sa
 
 interface Work {
   readonly staging: string
-  readonly say: Say
+  readonly tell: Say
 }
 
 /** Mirrors in the order of their likelihood; the likeliest one's failure is what is reported. */
@@ -140,19 +141,19 @@ async function fetchFrom(
   work: Work,
 ): Promise<readonly string[]> {
   const apt = await createPrivateApt(work.staging, mirror, suite, machine.architecture)
-  work.say(`${bundle.title}: reading the list of Debian ${suite} packages from ${mirror.uri}`)
-  await withHeartbeat(bundle, work.say, apt, () => updateLists(apt))
+  work.tell(`${bundle.title}: reading the list of Debian ${suite} packages from ${mirror.uri}`)
+  await withHeartbeat(bundle, work.tell, apt, () => updateLists(apt))
   const plan = await planDownload(apt, bundle.packages)
-  work.say(`${bundle.title}: downloading ${plan.count} packages, ${megabytes(plan.bytes)} MB`)
-  return withHeartbeat(bundle, work.say, apt, () => download(apt, bundle.packages))
+  work.tell(`${bundle.title}: downloading ${plan.count} packages, ${megabytes(plan.bytes)} MB`)
+  return withHeartbeat(bundle, work.tell, apt, () => download(apt, bundle.packages))
 }
 
 /** Long work shows that it lives: a line every few seconds with what has arrived. */
-async function withHeartbeat<T>(bundle: DebianBundle, say: Say, apt: PrivateApt, task: () => Promise<T>): Promise<T> {
+async function withHeartbeat<T>(bundle: DebianBundle, tell: Say, apt: PrivateApt, task: () => Promise<T>): Promise<T> {
   const started = performance.now()
   const beat = setInterval(() => {
     void downloadedBytes(apt).then(
-      (bytes) => say(`${bundle.title}: ${seconds(started)} s, ${megabytes(bytes)} MB have arrived`),
+      (bytes) => tell(`${bundle.title}: ${seconds(started)} s, ${megabytes(bytes)} MB have arrived`),
       () => undefined,
     )
   }, heartbeatMs)
@@ -168,7 +169,10 @@ async function unpackArchives(archives: readonly string[], root: string): Promis
   for (const archive of archives) {
     const result = await runCommand(['dpkg-deb', '--extract', archive, root], { deadlineMs: 5 * 60_000 })
     if (!result.ok)
-      throw new RegentError('REGENT_SETUP_FAILED', `${basename(archive)} could not be unpacked: ${result.failure}`)
+      throw new RegentError(
+        'REGENT_SETUP_FAILED',
+        say`${basename(archive)} could not be unpacked: ${reported(result.failure)}`,
+      )
   }
   for (const folder of unneeded) await rm(join(root, folder), { recursive: true, force: true })
   await writeFile(

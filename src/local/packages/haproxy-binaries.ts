@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 import { runCommand } from '#common/process/run-command.ts'
 import { findUnpacked, programOf, unpackBundle, type DebianBundle, type Say } from './debian-packages.ts'
 import { firstExecutable, onPath } from './executables.ts'
@@ -16,19 +17,19 @@ const bundle: DebianBundle = {
  * on PATH, else the Debian packages in the cache, which are unpacked first where they are not there yet. Rejects with
  * REGENT_HAPROXY_MISSING or REGENT_SETUP_FAILED.
  */
-export async function findHaproxy(say: Say = () => undefined): Promise<readonly string[]> {
+export async function findHaproxy(tell: Say = () => undefined): Promise<readonly string[]> {
   const named = process.env['REGENT_HAPROXY']
   if (named) return namedHaproxy(named)
   const path = await onPath('haproxy')
   if (path !== undefined) {
     const complaint = await complaintAbout([path])
     if (complaint === '') return [path]
-    say(`HAProxy: passing over the one on PATH: ${complaint}`)
+    tell(`HAProxy: passing over the one on PATH: ${complaint}`)
   }
-  const tree = (await findUnpacked(bundle)) ?? (await unpackBundle(bundle, say))
+  const tree = (await findUnpacked(bundle)) ?? (await unpackBundle(bundle, tell))
   return usable(
     programOf(tree, 'usr/sbin/haproxy'),
-    `HAProxy in ${tree.root} (remove that folder to have it unpacked again)`,
+    say`HAProxy in ${tree.root} (remove that folder to have it unpacked again)`,
   )
 }
 
@@ -38,7 +39,7 @@ export async function haproxyOnPath(): Promise<readonly string[]> {
   if (path === undefined)
     throw new RegentError(
       'REGENT_HAPROXY_MISSING',
-      'There is no haproxy on PATH: the image of a router must have HAProxy ≥ 2.6 with Lua, as Regent’s own has.',
+      say`There is no haproxy on PATH: the image of a router must have HAProxy ≥ 2.6 with Lua, as Regent’s own has.`,
     )
   return usable([path], path)
 }
@@ -47,14 +48,14 @@ async function namedHaproxy(path: string): Promise<readonly string[]> {
   if (!isAbsolute(path) || (await firstExecutable([path])) === undefined)
     throw new RegentError(
       'REGENT_HAPROXY_MISSING',
-      `REGENT_HAPROXY is "${path}", but must be the absolute path of an executable haproxy.`,
+      say`REGENT_HAPROXY is "${path}", but must be the absolute path of an executable haproxy.`,
     )
-  return usable([path], `REGENT_HAPROXY=${path}`)
+  return usable([path], say`REGENT_HAPROXY=${path}`)
 }
 
-async function usable(argv: readonly string[], where: string): Promise<readonly string[]> {
+async function usable(argv: readonly string[], where: Sayable): Promise<readonly string[]> {
   const complaint = await complaintAbout(argv)
-  if (complaint !== '') throw new RegentError('REGENT_HAPROXY_MISSING', `${where}: ${complaint}`)
+  if (complaint !== '') throw new RegentError('REGENT_HAPROXY_MISSING', say`${where}: ${reported(complaint)}`)
   return argv
 }
 

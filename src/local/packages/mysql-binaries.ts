@@ -1,5 +1,6 @@
 import { dirname, isAbsolute, join } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 import { usableVersion } from '#common/mysql/mysql-version.ts'
 import { findUnpacked, programOf, unpackBundle, type DebianBundle, type Say } from './debian-packages.ts'
 import { firstExecutable, onPath } from './executables.ts'
@@ -40,54 +41,54 @@ const bundle: DebianBundle = {
  * usable, else the Debian packages in the cache, which are unpacked first where they are not there yet. Rejects with
  * REGENT_MYSQL_MISSING, REGENT_MYSQL_TOO_OLD or REGENT_SETUP_FAILED.
  */
-export async function findMysql(say: Say = () => undefined): Promise<MysqlBinaries> {
+export async function findMysql(tell: Say = () => undefined): Promise<MysqlBinaries> {
   const named = process.env['REGENT_MYSQLD']
   if (named) return namedMysql(named)
-  return (await mysqlOnPath(say)) ?? (await unpackedMysql(say))
+  return (await mysqlOnPath(tell)) ?? (await unpackedMysql(tell))
 }
 
 async function namedMysql(path: string): Promise<MysqlBinaries> {
   if (!isAbsolute(path)) {
     throw new RegentError(
       'REGENT_MYSQL_MISSING',
-      `REGENT_MYSQLD is "${path}", but must be the absolute path of a mysqld.`,
+      say`REGENT_MYSQLD is "${path}", but must be the absolute path of a mysqld.`,
     )
   }
-  return describe(await programsBeside(path, `REGENT_MYSQLD=${path}`), `REGENT_MYSQLD=${path}`)
+  return describe(await programsBeside(path, say`REGENT_MYSQLD=${path}`), say`REGENT_MYSQLD=${path}`)
 }
 
 /** A mysqld on PATH that cannot be used is passed over: nobody asked for it by name. */
-async function mysqlOnPath(say: Say): Promise<MysqlBinaries | undefined> {
+async function mysqlOnPath(tell: Say): Promise<MysqlBinaries | undefined> {
   const path = await onPath('mysqld')
   if (path === undefined) return undefined
   try {
     return await describe(await programsBeside(path, path), path)
   } catch (error) {
     if (!(error instanceof RegentError)) throw error
-    say(`MySQL: passing over the one on PATH. ${error.message}`)
+    tell(`MySQL: passing over the one on PATH. ${error.message}`)
     return undefined
   }
 }
 
-async function unpackedMysql(say: Say): Promise<MysqlBinaries> {
-  const tree = (await findUnpacked(bundle)) ?? (await unpackBundle(bundle, say))
+async function unpackedMysql(tell: Say): Promise<MysqlBinaries> {
+  const tree = (await findUnpacked(bundle)) ?? (await unpackBundle(bundle, tell))
   const programs: Programs = {
     mysqld: programOf(tree, 'usr/sbin/mysqld'),
     mysql: programOf(tree, 'usr/bin/mysql'),
     mysqlbinlog: programOf(tree, 'usr/bin/mysqlbinlog'),
   }
-  return describe(programs, `${tree.root} (remove that folder to have it unpacked again)`)
+  return describe(programs, say`${tree.root} (remove that folder to have it unpacked again)`)
 }
 
 /** A mysqld's clients: in its own folder, in the `bin` next to an `sbin`, or on PATH. */
-async function programsBeside(mysqld: string, where: string): Promise<Programs> {
+async function programsBeside(mysqld: string, where: Sayable): Promise<Programs> {
   const client = async (name: string): Promise<readonly string[]> => {
     const beside = [join(dirname(mysqld), name), join(dirname(mysqld), '../bin', name)]
     const found = (await firstExecutable(beside)) ?? (await onPath(name))
     if (found === undefined) {
       throw new RegentError(
         'REGENT_MYSQL_MISSING',
-        `${where} has no ${name} beside it, and there is none on PATH; Regent needs that as well.`,
+        say`${where} has no ${name} beside it, and there is none on PATH; Regent needs that as well.`,
       )
     }
     return [found]
@@ -95,13 +96,13 @@ async function programsBeside(mysqld: string, where: string): Promise<Programs> 
   if ((await firstExecutable([mysqld])) === undefined) {
     throw new RegentError(
       'REGENT_MYSQL_MISSING',
-      `${where} is not an executable file. Set REGENT_MYSQLD to the path of a mysqld ≥ 8.0.26, or unset it.`,
+      say`${where} is not an executable file. Set REGENT_MYSQLD to the path of a mysqld ≥ 8.0.26, or unset it.`,
     )
   }
   return { mysqld: [mysqld], mysql: await client('mysql'), mysqlbinlog: await client('mysqlbinlog') }
 }
 
-async function describe(programs: Programs, where: string): Promise<MysqlBinaries> {
+async function describe(programs: Programs, where: Sayable): Promise<MysqlBinaries> {
   const version = await versionOf(programs.mysqld, where)
   // The server itself knows best where its plugins and messages are: packages and tarballs differ.
   const help = await runCommand([...programs.mysqld, '--no-defaults', '--verbose', '--help'], { deadlineMs: 30_000 })
@@ -110,15 +111,15 @@ async function describe(programs: Programs, where: string): Promise<MysqlBinarie
   if (pluginDir === undefined || shareDir === undefined) {
     throw new RegentError(
       'REGENT_MYSQL_MISSING',
-      `${where} does not say where its plugins and messages are (mysqld --verbose --help): ${help.failure}`,
+      say`${where} does not say where its plugins and messages are (mysqld --verbose --help): ${reported(help.failure)}`,
     )
   }
   return { ...programs, pluginDir, shareDir, version }
 }
 
-async function versionOf(mysqld: readonly string[], where: string): Promise<string> {
+async function versionOf(mysqld: readonly string[], where: Sayable): Promise<string> {
   const result = await runCommand([...mysqld, '--no-defaults', '--version'], { deadlineMs: 30_000 })
-  if (!result.ok) throw new RegentError('REGENT_MYSQL_MISSING', `${where} does not run: ${result.failure}`)
+  if (!result.ok) throw new RegentError('REGENT_MYSQL_MISSING', say`${where} does not run: ${reported(result.failure)}`)
   return usableVersion(result.stdout, where)
 }
 

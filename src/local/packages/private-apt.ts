@@ -1,6 +1,7 @@
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 import { sourcesFileFor, type DebianMirror } from './apt-sources.ts'
 import { runCommand, type CommandResult } from '#common/process/run-command.ts'
 
@@ -83,7 +84,7 @@ function settings(folder: string, architecture: string): readonly string[] {
  * Fetches the list of packages. Rejects with REGENT_SETUP_FAILED when the mirror cannot be reached or lacks the suite.
  */
 export async function updateLists(apt: PrivateApt): Promise<void> {
-  orFail(await aptGet(apt, ['update'], 5 * 60_000), 'the list of Debian packages could not be read')
+  orFail(await aptGet(apt, ['update'], 5 * 60_000), say`the list of Debian packages could not be read`)
 }
 
 export interface DownloadPlan {
@@ -94,7 +95,7 @@ export interface DownloadPlan {
 /** What a download of these packages would fetch, dependencies included. */
 export async function planDownload(apt: PrivateApt, packages: readonly string[]): Promise<DownloadPlan> {
   const result = await aptGet(apt, ['install', '--print-uris', '-qq', ...packages], 60_000)
-  orFail(result, `the packages ${packages.join(', ')} are not to be had`)
+  orFail(result, say`the packages ${packages.join(', ')} are not to be had`)
   const sizes = [...result.stdout.matchAll(/^'\S+' \S+ (\d+) /gm)].map(([, size]) => Number(size))
   return { count: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) }
 }
@@ -106,7 +107,7 @@ export async function planDownload(apt: PrivateApt, packages: readonly string[])
 export async function download(apt: PrivateApt, packages: readonly string[]): Promise<readonly string[]> {
   orFail(
     await aptGet(apt, ['install', '--download-only', ...packages], downloadDeadlineMs),
-    'the Debian packages could not be downloaded',
+    say`the Debian packages could not be downloaded`,
   )
   const archives = join(apt.folder, 'archives')
   return (await readdir(archives))
@@ -131,8 +132,9 @@ function aptGet(apt: PrivateApt, parameters: readonly string[], deadlineMs: numb
   return runCommand(['apt-get', '--yes', ...parameters], { deadlineMs, env: apt.env })
 }
 
-function orFail(result: CommandResult, what: string): void {
-  if (!result.ok) throw new RegentError('REGENT_SETUP_FAILED', `${what}: ${aptReason(result.stderr) ?? result.failure}`)
+function orFail(result: CommandResult, what: Sayable): void {
+  if (!result.ok)
+    throw new RegentError('REGENT_SETUP_FAILED', say`${what}: ${reported(aptReason(result.stderr) ?? result.failure)}`)
 }
 
 /** The cause among apt's complaints: it ends with "Some index files failed to download", which explains nothing. */

@@ -1,5 +1,6 @@
 import { dirname, isAbsolute, join } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 import { findUnpacked, programOf, unpackBundle, type DebianBundle, type Say } from './debian-packages.ts'
 import { firstExecutable, onPath } from './executables.ts'
 import { runCommand } from '#common/process/run-command.ts'
@@ -24,54 +25,54 @@ const bundle: DebianBundle = {
  * the Debian packages in the cache, which are unpacked first where they are not there yet. Rejects with
  * REGENT_REDIS_MISSING or REGENT_SETUP_FAILED.
  */
-export async function findRedis(say: Say = () => undefined): Promise<RedisBinaries> {
+export async function findRedis(tell: Say = () => undefined): Promise<RedisBinaries> {
   const named = process.env['REGENT_REDIS_SERVER']
   if (named) {
     if (!isAbsolute(named)) {
       throw new RegentError(
         'REGENT_REDIS_MISSING',
-        `REGENT_REDIS_SERVER is "${named}", but must be the absolute path of a redis-server.`,
+        say`REGENT_REDIS_SERVER is "${named}", but must be the absolute path of a redis-server.`,
       )
     }
-    return redisBeside(named, `REGENT_REDIS_SERVER=${named}`)
+    return redisBeside(named, say`REGENT_REDIS_SERVER=${named}`)
   }
-  return (await redisOnPath(say)) ?? (await unpackedRedis(say))
+  return (await redisOnPath(tell)) ?? (await unpackedRedis(tell))
 }
 
 /** A redis-server on PATH that cannot be used is passed over: nobody asked for it by name. */
-async function redisOnPath(say: Say): Promise<RedisBinaries | undefined> {
+async function redisOnPath(tell: Say): Promise<RedisBinaries | undefined> {
   const path = await onPath('redis-server')
   if (path === undefined) return undefined
   try {
     return await redisBeside(path, path)
   } catch (error) {
     if (!(error instanceof RegentError)) throw error
-    say(`Redis: passing over the one on PATH. ${error.message}`)
+    tell(`Redis: passing over the one on PATH. ${error.message}`)
     return undefined
   }
 }
 
-async function unpackedRedis(say: Say): Promise<RedisBinaries> {
-  const tree = (await findUnpacked(bundle)) ?? (await unpackBundle(bundle, say))
+async function unpackedRedis(tell: Say): Promise<RedisBinaries> {
+  const tree = (await findUnpacked(bundle)) ?? (await unpackBundle(bundle, tell))
   return describe(
     programOf(tree, 'usr/bin/redis-server'),
     programOf(tree, 'usr/bin/redis-cli'),
-    `${tree.root} (remove that folder to have it unpacked again)`,
+    say`${tree.root} (remove that folder to have it unpacked again)`,
   )
 }
 
-async function redisBeside(server: string, where: string): Promise<RedisBinaries> {
+async function redisBeside(server: string, where: Sayable): Promise<RedisBinaries> {
   if ((await firstExecutable([server])) === undefined) {
     throw new RegentError(
       'REGENT_REDIS_MISSING',
-      `${where} is not an executable file. Set REGENT_REDIS_SERVER to the path of a redis-server, or unset it.`,
+      say`${where} is not an executable file. Set REGENT_REDIS_SERVER to the path of a redis-server, or unset it.`,
     )
   }
   const cli = (await firstExecutable([join(dirname(server), 'redis-cli')])) ?? (await onPath('redis-cli'))
   if (cli === undefined) {
     throw new RegentError(
       'REGENT_REDIS_MISSING',
-      `${where} has no redis-cli beside it, and there is none on PATH; Regent needs that as well.`,
+      say`${where} has no redis-cli beside it, and there is none on PATH; Regent needs that as well.`,
     )
   }
   return describe([server], [cli], where)
@@ -80,14 +81,14 @@ async function redisBeside(server: string, where: string): Promise<RedisBinaries
 async function describe(
   redisServer: readonly string[],
   redisCli: readonly string[],
-  where: string,
+  where: Sayable,
 ): Promise<RedisBinaries> {
   const result = await runCommand([...redisServer, '--version'], { deadlineMs: 30_000 })
   const version = /\bv=(\d+\.\d+\.\d+)/.exec(result.stdout)?.[1]
   if (!result.ok || version === undefined) {
     throw new RegentError(
       'REGENT_REDIS_MISSING',
-      `${where} does not run as a redis-server: ${result.failure || result.stdout.trim()}`,
+      say`${where} does not run as a redis-server: ${reported(result.failure || result.stdout.trim())}`,
     )
   }
   return { redisServer, redisCli, version }

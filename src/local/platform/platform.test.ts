@@ -9,6 +9,7 @@ import { composeSpec, writeSpec } from '../folder/spec-file.ts'
 import { agentConfigPath, layoutOf } from '../folder/state-layout.ts'
 import { clusterIn, temporaryFolder } from '../testing.ts'
 import { readJson } from '../files/input-file.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 async function platformOf(committedEpoch?: CommittedEpoch): Promise<{ dir: string; platform: LocalPlatform }> {
   const dir = await temporaryFolder()
@@ -133,7 +134,7 @@ describe('this machine as a platform', () => {
     await changed
     expect(asked).toEqual(['reload'])
     expect((await readCluster(dir)).instances.map((one) => one.name)).toEqual(['shop-0', 'shop-1', 'shop-2', 'shop-3'])
-    expect(await readJson(agentConfigPath(layoutOf(dir), 'shop-3'), 'it')).toMatchObject({
+    expect(await readJson(agentConfigPath(layoutOf(dir), 'shop-3'), say`it`)).toMatchObject({
       instance: 'shop-3',
       host: '127.24.198.4',
     })

@@ -1,6 +1,7 @@
 import { watch, type FSWatcher } from 'node:fs'
 import { basename } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Platform, PlatformInstance } from '#common/ports/platform.ts'
 import { writeAgentConfigs } from '../folder/agent-config.ts'
 import { agentAddressOf, instancesFor, readCluster, writeCluster, type LocalInstance } from '../folder/cluster-file.ts'
@@ -61,13 +62,13 @@ async function scaleTo(layout: StateLayout, count: number): Promise<void> {
   if (!Number.isInteger(count) || count < 1 || count > 16)
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      `the number of instances is ${count}; allowed is an integer from 1 to 16`,
+      say`the number of instances is ${count}; allowed is an integer from 1 to 16`,
     )
   const before = await readCluster(layout.dir)
   if (before.far === true)
     throw new RegentError(
       'REGENT_REFUSED',
-      `the servers of ${before.name} were adopted: nothing here starts or stops one; change the hosts file, and adopt again`,
+      say`the servers of ${before.name} were adopted: nothing here starts or stops one; change the hosts file, and adopt again`,
     )
   const cluster = { ...before, instances: instancesFor(layout.dir, before, count) }
   const spec = await readSpec(layout, cluster.name)
@@ -77,7 +78,7 @@ async function scaleTo(layout: StateLayout, count: number): Promise<void> {
   if (told === undefined)
     throw new RegentError(
       'REGENT_REFUSED',
-      `no supervisor runs for cluster ${cluster.name}, so nothing starts or stops instances; "regent local up ${cluster.name}" starts it`,
+      say`no supervisor runs for cluster ${cluster.name}, so nothing starts or stops instances; "regent local up ${cluster.name}" starts it`,
       { remedy: '' },
     )
 }

@@ -3,6 +3,7 @@ import { basename, dirname } from 'node:path'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { PrimaryRoute } from '#common/ports/platform.ts'
 import { replaceDerivedJson } from '../files/durable-file.ts'
 import { refuseNewer } from '../files/file-version.ts'
@@ -24,13 +25,13 @@ const routesSchema = Type.Object({
  * hand damaged the file.
  */
 export async function readRoute(path: string): Promise<PrimaryRoute | undefined> {
-  const value = await readJsonIfThere(path, 'the published routes')
+  const value = await readJsonIfThere(path, say`the published routes`)
   if (value === undefined) return undefined
   refuseNewer(path, value, routesVersion)
   if (!Value.Check(routesSchema, value))
     throw new RegentError(
       'REGENT_BAD_FILE',
-      `${path} is damaged; it holds {version, primary: {epoch, instance, host, port}}`,
+      say`${path} is damaged; it holds {version, primary: {epoch, instance, host, port}}`,
     )
   return value.primary
 }

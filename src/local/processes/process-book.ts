@@ -6,6 +6,7 @@ import type { ProcessIdentity } from '#common/process/process-stat.ts'
 import { replaceJson } from '../files/durable-file.ts'
 import { isMissing, readJsonIfThere } from '../files/input-file.ts'
 import { mysqldPidPath, type StateLayout } from '../folder/state-layout.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 const identitySchema = Type.Object({ pid: Type.Integer({ minimum: 1 }), startTicks: Type.Integer({ minimum: 0 }) })
 const bookSchema = Type.Object({
@@ -21,7 +22,7 @@ const emptyBook: ProcessBook = { version: 1, supervisor: null, processes: {} }
 
 /** A book that is missing or damaged is an empty one: it only saves looking for processes. */
 export async function readBook(layout: StateLayout): Promise<ProcessBook> {
-  const value = await readJsonIfThere(layout.pids, 'the list of processes').catch(() => undefined)
+  const value = await readJsonIfThere(layout.pids, say`the list of processes`).catch(() => undefined)
   return Value.Check(bookSchema, value) ? value : emptyBook
 }
 
@@ -31,7 +32,7 @@ export async function writeBook(layout: StateLayout, book: ProcessBook): Promise
 
 /** Which mysqld is this instance's, as its agent wrote it down; undefined where none was ever started. */
 export async function mysqldOf(volume: string): Promise<ProcessIdentity | undefined> {
-  const value = await readJsonIfThere(mysqldPidPath(volume), 'the note of the running mysqld').catch(() => undefined)
+  const value = await readJsonIfThere(mysqldPidPath(volume), say`the note of the running mysqld`).catch(() => undefined)
   return Value.Check(identitySchema, value) ? { pid: value.pid, startTicks: value.startTicks } : undefined
 }
 

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdir, open, readdir, rm, rmdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
+import { say, text } from '#common/sentence/sentence.ts'
 import { frugalNode } from '#common/process/frugal-environment.ts'
 import type { ProcessIdentity } from '#common/process/process-stat.ts'
 import { handClaimTo, type NumberClaim } from '../addresses/addresses.ts'
@@ -54,7 +55,7 @@ export async function startSupervisor(layout: StateLayout, claim: NumberClaim): 
   const lines = await explainingLines(layout, [supervisorProcess], since)
   throw new RegentError(
     'REGENT_REFUSED',
-    `the supervisor could not be started (${outcome}): ${lines.join('; ') || `nothing in ${log}`}`,
+    say`the supervisor could not be started (${outcome}): ${lines.length === 0 ? say`nothing in ${log}` : text(lines.join('; '))}`,
   )
 }
 

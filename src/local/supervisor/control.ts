@@ -4,6 +4,7 @@ import { Type, type Static } from 'typebox'
 import { Value } from 'typebox/value'
 import { catalogue, type ErrorCode } from '#common/errors/error-catalogue.ts'
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 
 const requestLimit = 4096
 
@@ -63,7 +64,7 @@ async function answer(
   try {
     const request: unknown = JSON.parse(line)
     if (!Value.Check(requestSchema, request))
-      throw new RegentError('REGENT_BAD_REQUEST', 'the supervisor does not know this request')
+      throw new RegentError('REGENT_BAD_REQUEST', say`the supervisor does not know this request`)
     socket.end(`${JSON.stringify({ ok: await handle(request) })}\n`)
   } catch (error) {
     socket.end(`${JSON.stringify({ error: { code: codeOf(error), message: describeError(error) } })}\n`)
@@ -84,7 +85,7 @@ export async function askSupervisor(
   const reply = JSON.parse(line) as { ok?: unknown; error?: { code: string; message: string } }
   if (reply.error === undefined) return { answer: reply.ok }
   const code = (reply.error.code in catalogue ? reply.error.code : 'REGENT_INTERNAL') as ErrorCode
-  throw new RegentError(code, reply.error.message)
+  throw new RegentError(code, say`${reported(reply.error.message)}`)
 }
 
 function exchange(path: string, request: string, deadlineMs: number): Promise<string | undefined> {
@@ -93,7 +94,7 @@ function exchange(path: string, request: string, deadlineMs: number): Promise<st
     let text = ''
     const timer = setTimeout(() => {
       socket.destroy()
-      reject(new RegentError('REGENT_TIMED_OUT', `the supervisor at ${path} did not answer within ${deadlineMs} ms`))
+      reject(new RegentError('REGENT_TIMED_OUT', say`the supervisor at ${path} did not answer within ${deadlineMs} ms`))
     }, deadlineMs)
     socket.setEncoding('utf8')
     socket.on('connect', () => socket.write(request))

@@ -72,7 +72,7 @@ export class Supervisor {
     if (claim === undefined)
       throw new RegentError(
         'REGENT_ALREADY_RUNNING',
-        `cluster number ${cluster.number} of this machine is supervised already; ${options.dir} cannot be supervised twice`,
+        say`cluster number ${cluster.number} of this machine is supervised already; ${options.dir} cannot be supervised twice`,
       )
     const supervisor = new Supervisor(options, cluster, claim)
     await supervisor.#begin()
@@ -193,7 +193,7 @@ export class Supervisor {
     if (process === undefined)
       throw new RegentError(
         'REGENT_NOT_FOUND',
-        `no process "${name ?? ''}" is supervised here; there are ${[...this.#processes.keys()].join(', ')}`,
+        say`no process "${name ?? ''}" is supervised here; there are ${[...this.#processes.keys()].join(', ')}`,
       )
     return process
   }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, HTTPMethods } from 'fastify'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { pathOf } from './errors.ts'
 
 /**
@@ -29,7 +30,7 @@ function refuse(scope: FastifyInstance, url: string, taken: readonly HTTPMethods
       void reply.header('allow', taken.join(', '))
       throw new RegentError(
         'REGENT_METHOD_NOT_ALLOWED',
-        `${pathOf(request)} takes ${taken.join(' and ')}, not ${request.method}`,
+        say`${pathOf(request)} takes ${taken.join(' and ')}, not ${request.method}`,
       )
     },
     handler: async () => undefined,

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { Value } from 'typebox/value'
 import { Type, type TSchema } from 'typebox'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { agentViewSchema } from '#api-contract/agent-view.ts'
 import { explainViewSchema } from '#api-contract/explain-view.ts'
 import { operationResultSchema, type OperationResult } from '#api-contract/operation-result.ts'
@@ -119,7 +120,7 @@ describe('operations', () => {
   it('answer a refusal with its code and words', async () => {
     await start()
     clusters.answer = async () => {
-      throw new RegentError('REGENT_REFUSED', 'shop-2 is 300 s behind')
+      throw new RegentError('REGENT_REFUSED', say`shop-2 is 300 s behind`)
     }
     const answer = await post('/clusters/shop/switchover', { to: 'shop-2' })
     expect(answer.json()).toMatchObject({

@@ -8,6 +8,7 @@ import {
 } from 'fastify'
 import { carriesToken } from '#common/http/bearer-token.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Logger } from '#common/log/logger.ts'
 import { createTlsServer } from '#common/tls/tls-server.ts'
 import type { Place } from '#common/sentence/command.ts'
@@ -117,7 +118,9 @@ function guardedRoutes(
     if (!carriesToken(request.headers.authorization, token) && !mayWatch(request, watcherOf)) {
       throw new RegentError(
         'REGENT_UNAUTHORIZED',
-        request.headers.authorization === undefined ? 'the request carries no token' : 'the token is not the manager’s',
+        request.headers.authorization === undefined
+          ? say`the request carries no token`
+          : say`the token is not the manager’s`,
       )
     }
   })
@@ -127,7 +130,7 @@ function guardedRoutes(
     if (key !== undefined)
       throw new RegentError(
         'REGENT_BAD_REQUEST',
-        `"${key.slice(0, 60)}" in the query is not understood; options go into the body, as JSON`,
+        say`"${key.slice(0, 60)}" in the query is not understood; options go into the body, as JSON`,
       )
   })
   scope.setNotFoundHandler(answerNotFound)

@@ -2,6 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Socket } from 'node:net'
 import type { Place } from '#common/sentence/command.ts'
 import { codeOf, RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import { problemContentType, problemOf } from '#common/http/problem.ts'
 
 /** Answers any thrown value with its problem document. What is unexpected is logged with everything known of it. */
@@ -20,7 +21,7 @@ export const answerProblemIn =
 export function answerNotFound(request: FastifyRequest): never {
   throw new RegentError(
     'REGENT_NOT_FOUND',
-    `there is no route ${request.method} ${pathOf(request)}; /api/v1/openapi.json lists those there are`,
+    say`there is no route ${request.method} ${pathOf(request)}; /api/v1/openapi.json lists those there are`,
   )
 }
 
@@ -34,7 +35,7 @@ function translated(thrown: unknown, request: FastifyRequest): unknown {
   if (thrown instanceof RegentError || !(thrown instanceof Error)) return thrown
   const { code, statusCode } = thrown as Partial<FastifyError>
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return new RegentError('REGENT_TOO_LARGE', `the body is larger than ${request.routeOptions.bodyLimit} bytes`, {
+    return new RegentError('REGENT_TOO_LARGE', say`the body is larger than ${request.routeOptions.bodyLimit} bytes`, {
       cause: thrown,
     })
   }
@@ -42,12 +43,12 @@ function translated(thrown: unknown, request: FastifyRequest): unknown {
     const given = request.headers['content-type']?.slice(0, 80)
     return new RegentError(
       'REGENT_BAD_REQUEST',
-      `the content type is ${given === undefined ? 'missing' : JSON.stringify(given)}; allowed is application/json`,
+      say`the content type is ${given === undefined ? say`missing` : JSON.stringify(given)}; allowed is application/json`,
       { cause: thrown },
     )
   }
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500)
-    return new RegentError('REGENT_BAD_REQUEST', thrown.message.slice(0, 300), { cause: thrown })
+    return new RegentError('REGENT_BAD_REQUEST', say`${reported(thrown.message.slice(0, 300))}`, { cause: thrown })
   return thrown
 }
 
@@ -59,7 +60,7 @@ export function answerBrokenRequest(error: Error & { code?: string }, socket: So
   }
   const code = error.code === 'HPE_HEADER_OVERFLOW' ? 'REGENT_TOO_LARGE' : 'REGENT_BAD_REQUEST'
   const problem = problemOf(
-    new RegentError(code, `the request could not be read as HTTP (${error.code ?? 'no code'})`),
+    new RegentError(code, say`the request could not be read as HTTP (${error.code ?? say`no code`})`),
     '/',
   )
   const body = JSON.stringify(problem)

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { ClusterService } from '../clusters/cluster-service.ts'
 import type { EventStreams } from './event-streams.ts'
 import { clusterParams, type ClusterParams } from '#api-contract/path-params.ts'
@@ -38,7 +39,7 @@ export function eventRoutes(
         void reply.header('retry-after', 5)
         throw new RegentError(
           'REGENT_TOO_MANY_REQUESTS',
-          `${limit} event streams are open already, as many as there may be`,
+          say`${limit} event streams are open already, as many as there may be`,
         )
       }
       reply.hijack()

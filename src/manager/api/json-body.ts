@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 /** Bodies are JSON in UTF-8 and nothing else. Fastify's own parser would replace bytes that are no UTF-8 in silence. */
 export function acceptJsonOnly(app: FastifyInstance): void {
@@ -18,7 +19,7 @@ function parseBody(contentType: string, body: Buffer): unknown {
   if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      `the content type says charset ${charset.slice(0, 40)}; bodies are UTF-8`,
+      say`the content type says charset ${charset.slice(0, 40)}; bodies are UTF-8`,
     )
   }
   if (body.length === 0) return undefined
@@ -29,7 +30,7 @@ function decode(body: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body)
   } catch (cause) {
-    throw new RegentError('REGENT_BAD_REQUEST', 'the body is not UTF-8', { cause })
+    throw new RegentError('REGENT_BAD_REQUEST', say`the body is not UTF-8`, { cause })
   }
 }
 
@@ -37,6 +38,6 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new RegentError('REGENT_BAD_REQUEST', `the body is not JSON: ${describeError(cause)}`, { cause })
+    throw new RegentError('REGENT_BAD_REQUEST', say`the body is not JSON: ${described(cause)}`, { cause })
   }
 }

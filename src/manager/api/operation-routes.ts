@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { ClusterService } from '../clusters/cluster-service.ts'
 import { operationResultSchema } from '#api-contract/operation-result.ts'
 import { completed, operationNames, operations, type OperationName } from '#api-contract/operations.ts'
@@ -29,7 +30,7 @@ function operationRoute<N extends OperationName>(app: FastifyInstance, clusters:
     async ({ params: { cluster }, body, ip, log }, reply) => {
       if (!clusters.leads) {
         void reply.header('retry-after', 1)
-        throw new RegentError('REGENT_NOT_LEADER', `another manager leads; this one does not take ${name}`)
+        throw new RegentError('REGENT_NOT_LEADER', say`another manager leads; this one does not take ${name}`)
       }
       log.info({ operation: name, cluster, body, from: ip }, `${name} of ${cluster} was asked for`)
       return clusters.operate(cluster, name, completed(name, body))

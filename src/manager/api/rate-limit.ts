@@ -1,6 +1,7 @@
 import { fastifyRateLimit } from '@fastify/rate-limit'
 import type { FastifyInstance } from 'fastify'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 /**
  * Refuses a client address that asks more often than `perSecond`, before anything else is looked at, so that guessing
@@ -16,7 +17,7 @@ export async function limitRate(app: FastifyInstance, perSecond: number, exempt:
     void reply.header('retry-after', Math.max(1, used.ttlInSeconds))
     throw new RegentError(
       'REGENT_TOO_MANY_REQUESTS',
-      `more than ${perSecond} requests within a second came from ${used.key}`,
+      say`more than ${perSecond} requests within a second came from ${used.key}`,
     )
   })
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { EventStreams } from './event-streams.ts'
 
 /**
@@ -13,7 +14,7 @@ export function stopGracefully(app: FastifyInstance, streams: EventStreams, wait
   app.addHook('onRequest', async (request, reply) => {
     if (!stopping || request.routeOptions.url === '/healthz') return
     void reply.header('connection', 'close').header('retry-after', 1)
-    throw new RegentError('REGENT_SHUTTING_DOWN', 'this manager is stopping and takes no new requests')
+    throw new RegentError('REGENT_SHUTTING_DOWN', say`this manager is stopping and takes no new requests`)
   })
   app.addHook('preClose', async () => {
     stopping = true

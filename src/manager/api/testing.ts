@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Recovery } from '#failover/protocol/notes.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { createLogger } from '#common/log/logger.ts'
 import type { ClusterEvent, ClusterService } from '../clusters/cluster-service.ts'
 import { createMetrics } from '../clusters/metrics.ts'
@@ -155,7 +156,7 @@ export const shopAgents: readonly AgentView[] = [
 export function memoryClusters(): MemoryClusters {
   const known = (cluster: string): void => {
     if (cluster !== 'shop')
-      throw new RegentError('REGENT_NOT_FOUND', `there is no cluster "${cluster}"; there is: shop`)
+      throw new RegentError('REGENT_NOT_FOUND', say`there is no cluster "${cluster}"; there is: shop`)
   }
   const get =
     <View>(view: View) =>
@@ -179,7 +180,7 @@ export function memoryClusters(): MemoryClusters {
     recovery(cluster, id) {
       known(cluster)
       if (id !== shopRecovery.id)
-        throw new RegentError('REGENT_NOT_FOUND', `there is no recovery "${id}" of shop; there is: r1`)
+        throw new RegentError('REGENT_NOT_FOUND', say`there is no recovery "${id}" of shop; there is: r1`)
       return shopRecovery
     },
     async operate(cluster, operation, request) {

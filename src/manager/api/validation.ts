@@ -1,6 +1,7 @@
 import type { FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 
 /**
@@ -16,7 +17,7 @@ export const validateAsItCame: FastifySchemaCompiler<TSchema> = ({ schema, httpP
     return {
       error: new RegentError(
         isBody ? 'REGENT_BAD_REQUEST' : 'REGENT_BAD_NAME',
-        `the ${isBody ? 'body' : 'path'}: ${complaint}`,
+        say`the ${isBody ? say`body` : say`path`}: ${reported(complaint)}`,
       ),
     }
   }

@@ -10,6 +10,7 @@ import { realRandom } from '#common/ports/real-world.ts'
 import { HeldCertificates, type ClientTls, type TlsMaterial } from '#common/tls/tls.ts'
 import { patienceMs } from '#test/support/patience.ts'
 import { createHttpFeed } from './http-feed.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 const shop0 = { cluster: 'shop', instance: 'shop-0' } as const
 const dayMs = 86_400_000
@@ -49,7 +50,7 @@ async function material({
 
 function held(first: TlsMaterial): HeldCertificates {
   const certificates = new HeldCertificates()
-  certificates.put(first, 'a test')
+  certificates.put(first, say`a test`)
   return certificates
 }
 
@@ -155,7 +156,7 @@ describe('an agent that speaks TLS', () => {
       code: 'REGENT_AGENT_UNREACHABLE',
       message: `agent ${address} (/v1/promise): its certificate is refused: it has expired`,
     })
-    certificates.put(await material(), 'a test')
+    certificates.put(await material(), say`a test`)
     expect(await post(address, client)).toEqual({ heard: { epoch: 4 } })
   })
 })
@@ -192,7 +193,7 @@ describe('who calls an agent over TLS', () => {
     const [heard, lost] = [vi.fn(), vi.fn()]
     onTestFinished(createHttpFeed({ token: 'the-token', tls }).follow(address, shop0, { heard, alive: vi.fn(), lost }))
     expect(lost).toHaveBeenCalledWith(`${address}: there is no certificate yet to show to the agent`)
-    certificates.put(await material(), 'a test')
+    certificates.put(await material(), say`a test`)
     await vi.waitFor(() => expect(heard).toHaveBeenCalled())
   })
 
@@ -212,10 +213,10 @@ describe('who calls an agent over TLS', () => {
     await new Promise((resolve) => setTimeout(resolve, 6_000))
     await call()
     expect(connected).toHaveBeenCalledTimes(1)
-    own.put(await material(), 'a test')
+    own.put(await material(), say`a test`)
     await call()
     expect(connected).toHaveBeenCalledTimes(2)
-    certificates.put(await material(), 'a test')
+    certificates.put(await material(), say`a test`)
     await call()
     expect(connected).toHaveBeenCalledTimes(3)
   })

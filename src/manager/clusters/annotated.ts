@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { longestAnnotations, type Annotations } from '#failover/protocol/annotations.ts'
 import type { ClusterNotes } from '#failover/protocol/notes.ts'
 
@@ -13,7 +14,7 @@ export function annotated(notes: ClusterNotes, change: (said: Annotations) => An
   if (length > longestAnnotations)
     throw new RegentError(
       'REGENT_TOO_LARGE',
-      `tags, pools and acknowledgements of the cluster would take ${length} characters; allowed are ${longestAnnotations}: remove some first`,
+      say`tags, pools and acknowledgements of the cluster would take ${length} characters; allowed are ${longestAnnotations}: remove some first`,
     )
   return Object.keys(said).length === 0 ? rest : { ...rest, annotations: said }
 }

@@ -3,6 +3,7 @@ import { aSituation } from '#failover/testing.ts'
 import type { AskAnswer } from '#failover/protocol/word.ts'
 import type { AskedFor } from '#topology/snapshot/observation.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { OperationResult } from '#api-contract/operation-result.ts'
 import { AskDesk } from './ask-desk.ts'
 
@@ -80,7 +81,7 @@ describe('A manager that leads', () => {
       ['REGENT_NOT_FOUND', 'refused'],
       ['REGENT_TIMED_OUT', 'timedOut'],
     ] as const) {
-      const { told, look } = deskFor(away, { fails: new RegentError(code, 'the cluster is paused') })
+      const { told, look } = deskFor(away, { fails: new RegentError(code, say`the cluster is paused`) })
       look()
       await vi.waitUntil(() => told.length > 0)
       expect(outcomes(told)).toEqual([['ask-1', outcome, 'the cluster is paused']])

@@ -1,4 +1,5 @@
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import type { Transport } from '#common/ports/ports.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import { sayWord, type AskAnswer } from '#failover/protocol/word.ts'
@@ -123,6 +124,6 @@ function whyNoSwitchover(
   if (to === primary) return `${primary} is the primary already`
   if (from === '' || from === primary) return undefined
   const why = `${from} is not the primary: ${primary} is`
-  if (to !== null) throw new RegentError('REGENT_REFUSED', `no switchover from ${from} to ${to}: ${why}`)
+  if (to !== null) throw new RegentError('REGENT_REFUSED', say`no switchover from ${from} to ${to}: ${reported(why)}`)
   return why
 }

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { issueAuthority, issueLeaf, type Issued } from '#certificates/issue.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { realRandom, realWorld } from '#common/ports/real-world.ts'
 import { ClientCertificate } from '#agents/guard/client-certificate.ts'
 import { Notices } from '#agents/instance/notices.ts'
@@ -21,7 +22,7 @@ let answers: (Error | undefined)[]
 let certificate: ClientCertificate
 const said: string[] = []
 const woken = vi.fn()
-const refusal = new RegentError('REGENT_SERVER_ERROR', 'ALTER INSTANCE RELOAD TLS: ee key too small (3888)')
+const refusal = new RegentError('REGENT_SERVER_ERROR', say`ALTER INSTANCE RELOAD TLS: ee key too small (3888)`)
 
 beforeAll(async () => {
   const moment = { wallMs: Date.now(), random: realRandom }
@@ -158,7 +159,7 @@ describe('the certificate for clients', () => {
   it('is offered again where mysqld did not answer', async () => {
     await give(first)
     await certificate.start()
-    answers = [new RegentError('REGENT_SERVER_TIMEOUT', 'ALTER INSTANCE RELOAD TLS: no answer')]
+    answers = [new RegentError('REGENT_SERVER_TIMEOUT', say`ALTER INSTANCE RELOAD TLS: no answer`)]
     await certificate.show()
     expect(certificate.isDue).toBe(true)
     await certificate.show()

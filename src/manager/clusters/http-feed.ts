@@ -2,7 +2,8 @@ import type { ClientRequest } from 'node:http'
 import { createInterface } from 'node:readline'
 import { describeFailure, isDistrust, requestTo } from '#common/http/agent-request.ts'
 import { catalogue, type ErrorCode } from '#common/errors/error-catalogue.ts'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, describeError, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { withSentences } from '#common/sentence/sentence-wire.ts'
 import { hostAndPort, readText } from '#common/http/http-transport.ts'
 import type { ClientTls } from '#common/tls/tls.ts'
@@ -146,13 +147,13 @@ function problemIn(text: string): { readonly code: string; readonly detail: stri
 export function parseObservation(line: string): Observation {
   const value = parseJson(line)
   if (typeof value !== 'object' || value === null || typeof (value as Observation).version !== 'number') {
-    throw new RegentError('REGENT_BAD_REQUEST', 'an agent sent something that is no observation')
+    throw new RegentError('REGENT_BAD_REQUEST', say`an agent sent something that is no observation`)
   }
   const observation = withSentences(value as Observation)
   if (observation.version > observationVersion) {
     throw new RegentError(
       'REGENT_NEWER_VERSION',
-      `the agent of ${observation.instance} sends version ${observation.version}, this manager understands up to ${observationVersion}`,
+      say`the agent of ${observation.instance} sends version ${observation.version}, this manager understands up to ${observationVersion}`,
     )
   }
   return observation
@@ -163,7 +164,7 @@ function ofWhom(observation: Observation, { cluster, instance }: AgentIdentity, 
   if (observation.cluster === cluster && observation.instance === instance) return observation
   throw new RegentError(
     'REGENT_WRONG_MEMBER',
-    `the agent at ${address} is that of ${observation.instance} of cluster ${observation.cluster}, not of ${instance} of cluster ${cluster}: nothing that it says is taken`,
+    say`the agent at ${address} is that of ${observation.instance} of cluster ${observation.cluster}, not of ${instance} of cluster ${cluster}: nothing that it says is taken`,
   )
 }
 
@@ -171,7 +172,7 @@ function parseJson(line: string): unknown {
   try {
     return JSON.parse(line) as unknown
   } catch (error) {
-    throw new RegentError('REGENT_BAD_REQUEST', `an agent sent a line that is not JSON: ${describeError(error)}`, {
+    throw new RegentError('REGENT_BAD_REQUEST', say`an agent sent a line that is not JSON: ${described(error)}`, {
       cause: error,
     })
   }

@@ -4,6 +4,7 @@ import { defaultTimings } from '#failover/protocol/timings.ts'
 import type { ClusterNotes, Recovery } from '#failover/protocol/notes.ts'
 import { anObservation, memberOf, type ObservationOverrides } from '#topology/testing.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { createLogger } from '#common/log/logger.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { memoryStore } from '#store/memory.ts'
@@ -31,7 +32,7 @@ async function logged({
     hooks: { machine: '', run: async () => ({ isDone: true, said: '' }) },
     world: { ...realWorld, clock, timers: { ...realWorld.timers, after: () => noTimer, every: () => noTimer } },
     transport: {
-      post: async () => Promise.reject(new RegentError('REGENT_ORDER_NOT_ALLOWED', `refused at ${time.nowMs} ms`)),
+      post: async () => Promise.reject(new RegentError('REGENT_ORDER_NOT_ALLOWED', say`refused at ${time.nowMs} ms`)),
     },
     feed: { follow: (_address, _whom, listener) => (listeners.push(listener), () => undefined) },
     store,

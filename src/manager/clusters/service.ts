@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { analyse } from '#failover/decide.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
 import { annotated } from './annotated.ts'
@@ -24,7 +25,7 @@ export function serviceFor(
     if (found === undefined)
       throw new RegentError(
         'REGENT_NOT_FOUND',
-        `there is no cluster ${name}; there is ${all.map((cluster) => cluster.name).join(', ') || 'none'}`,
+        say`there is no cluster ${name}; there is ${all.map((cluster) => cluster.name).join(', ') || say`none`}`,
       )
     return found
   }
@@ -72,7 +73,7 @@ export function serviceFor(
       if (found === undefined)
         throw new RegentError(
           'REGENT_NOT_FOUND',
-          `there is no recovery ${id}; the newest is ${recoveries(name)[0]?.id ?? 'none'}`,
+          say`there is no recovery ${id}; the newest is ${recoveries(name)[0]?.id ?? say`none`}`,
         )
       return found
     },

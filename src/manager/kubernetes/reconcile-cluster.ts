@@ -1,4 +1,5 @@
-import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
+import { codeOf, described, describeError, RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import type { Clock } from '#common/ports/ports.ts'
 import { TerminalError, type Reconcile, type ReconcileResult } from '#controller-runtime/controller/controller.ts'
 import type { InformerPort } from '#controller-runtime/informers/informer-port.ts'
@@ -72,7 +73,7 @@ export function reconcileCluster(parts: ReconcileClusterParts): Reconcile {
       applied(cluster)
       if (codeOf(error) === 'REGENT_BAD_CERTIFICATE') return { requeueAfterMs: mendedMs }
       throw codeOf(error) === 'REGENT_BAD_REQUEST'
-        ? new TerminalError('REGENT_BAD_REQUEST', describeError(error), { cause: error })
+        ? new TerminalError('REGENT_BAD_REQUEST', say`${described(error)}`, { cause: error })
         : error
     }
   }
@@ -150,7 +151,10 @@ async function keepInStep(parts: ReconcileClusterParts, cluster: MySQLCluster, s
     await keepRouterAuthority(objects, cluster, signal)
   }
   if (unfollowable !== '')
-    throw new RegentError('REGENT_BAD_REQUEST', `${unfollowable}; until that is mended nothing of this spec is applied`)
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      say`${reported(unfollowable)}; until that is mended nothing of this spec is applied`,
+    )
   return true
 }
 
@@ -164,7 +168,7 @@ async function chooseImage(
   if (mysql === undefined)
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      'spec.image is not given, and this manager has no default (images.mysql, --images-mysql): name an image with mysqld',
+      say`spec.image is not given, and this manager has no default (images.mysql, --images-mysql): name an image with mysqld`,
     )
   await client.patch(
     mysqlClusters,

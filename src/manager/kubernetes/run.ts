@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { Registry } from 'prom-client'
 import { readTokenFile } from '#common/http/bearer-token.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { seldom } from '#common/log/repeats.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { World } from '#common/ports/ports.ts'
@@ -322,7 +323,9 @@ function apiServer(create: () => ReturnType<typeof createApi>, { api }: Kubernet
       const app = await create()
       await app.listen({ host: api.host, port: api.port }).catch((error: NodeJS.ErrnoException) => {
         throw error.code === 'EADDRINUSE'
-          ? new RegentError('REGENT_ADDRESS_IN_USE', `${api.host}:${api.port} (--api-port) is taken`, { cause: error })
+          ? new RegentError('REGENT_ADDRESS_IN_USE', say`${api.host}:${api.port} (--api-port) is taken`, {
+              cause: error,
+            })
           : error
       })
       await aborted(signal)
@@ -355,7 +358,7 @@ async function tokenFromSecret(client: KubeClient, namespace: string): Promise<s
   if (token === '')
     throw new RegentError(
       'REGENT_BAD_FILE',
-      `Secret ${namespace}/${names.tokenSecret} with the API's token under "token" is not there: the chart makes it; or give --api-token-file`,
+      say`Secret ${namespace}/${names.tokenSecret} with the API's token under "token" is not there: the chart makes it; or give --api-token-file`,
     )
   return token
 }

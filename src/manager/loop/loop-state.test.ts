@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { atFirst, reduce, speaks, type LoopEvent, type LoopState, type Todo } from './loop-state.ts'
 
 /** What follows from each event in turn, and where the loop is then. */
@@ -122,7 +123,7 @@ describe('Trouble with the store', () => {
   })
 
   it.each(['REGENT_STORE_DAMAGED', 'REGENT_NEWER_VERSION'] as const)('is damage where it is %s', (code) => {
-    const error = new RegentError(code, 'shop-record is no record')
+    const error = new RegentError(code, say`shop-record is no record`)
     expect(after(leading, { event: 'unreadable', error }).state.trouble.isDamaged).toBe(true)
   })
 })

@@ -3,6 +3,7 @@ import { orderVersion } from '#failover/protocol/message.ts'
 import { defaultTimings } from '#failover/protocol/timings.ts'
 import { memberOf } from '#topology/testing.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import type { OrderAction } from '#failover/protocol/decision.ts'
 import { OrderDesk } from './order-desk.ts'
@@ -60,8 +61,8 @@ it('The answer to a salvage is awaited for long: its agent gives up by itself wh
 
 it('Who refuses to be seeded again with the same code is counted, whatever the words, until it obeys', async () => {
   const answers = [
-    new RegentError('REGENT_ORDER_NOT_ALLOWED', 'it holds 3, the order destroys 4'),
-    new RegentError('REGENT_ORDER_NOT_ALLOWED', 'shop-0 is no donor'),
+    new RegentError('REGENT_ORDER_NOT_ALLOWED', say`it holds 3, the order destroys 4`),
+    new RegentError('REGENT_ORDER_NOT_ALLOWED', say`shop-0 is no donor`),
     new Error('mysqld is dead'),
     undefined,
   ]

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { ErrorCode } from '#common/errors/error-catalogue.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say, text } from '#common/sentence/sentence.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import { readConfigFile } from './config-file.ts'
 import { contradictionIn } from './contradictions.ts'
@@ -46,7 +47,7 @@ export async function loadKubernetesOptions(sources: OptionSources): Promise<Kub
   const options = assembled(winners)
   const contradiction = contradictionIn(options, (key) => winners.get(key)?.where ?? 'default')
   if (contradiction !== undefined)
-    throw new RegentError('REGENT_BAD_REQUEST', `options contradict each other: ${contradiction}`)
+    throw new RegentError('REGENT_BAD_REQUEST', say`options contradict each other: ${contradiction}`)
   return options
 }
 
@@ -75,13 +76,13 @@ function isUnset({ isOptional }: Setting, value: unknown): boolean {
 function check(setting: Setting, { value, where, code }: Said): void {
   if (isUnset(setting, value)) return
   const complaint = complaintAbout(Type.Object({ [setting.key]: setting.schema }), { [setting.key]: value })
-  if (complaint !== undefined) throw new RegentError(code, `${where}: ${complaint}`)
+  if (complaint !== undefined) throw new RegentError(code, say`${where}: ${reported(complaint)}`)
 }
 
 function missing({ key, flag, variable, schema }: Setting): RegentError {
   return new RegentError(
     'REGENT_BAD_REQUEST',
-    `${key} is not said, and has no default: give ${flag}, ${variable} or ${key} in the file of --config. ${schema.description}`,
+    say`${key} is not said, and has no default: give ${flag}, ${variable} or ${key} in the file of --config. ${text(schema.description ?? '')}`,
   )
 }
 

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Logger } from '#common/log/logger.ts'
 import { createServer } from '#common/http/node-http.ts'
 import { problemContentType, problemOf, type Problem } from '#common/http/problem.ts'
@@ -56,7 +57,7 @@ export function plainServer(parts: PlainServerParts): PlainServer {
       const { address, option } = parts
       const taken =
         error.code === 'EADDRINUSE' &&
-        new RegentError('REGENT_ADDRESS_IN_USE', `${address.host}:${address.port} (${option}) is taken`, {
+        new RegentError('REGENT_ADDRESS_IN_USE', say`${address.host}:${address.port} (${option}) is taken`, {
           cause: error,
         })
       listening.reject(taken || error)
@@ -91,10 +92,10 @@ async function answer(
     if (route === undefined)
       throw new RegentError(
         'REGENT_NOT_FOUND',
-        `there is no ${path.slice(0, 200)}; there are ${Object.keys(routes).join(', ')}`,
+        say`there is no ${path.slice(0, 200)}; there are ${Object.keys(routes).join(', ')}`,
       )
     if (method !== 'GET')
-      throw new RegentError('REGENT_METHOD_NOT_ALLOWED', `${path} takes GET, not ${method.slice(0, 20)}`)
+      throw new RegentError('REGENT_METHOD_NOT_ALLOWED', say`${path} takes GET, not ${method.slice(0, 20)}`)
     const { status = 200, headers, body } = await route({ query: new URLSearchParams(query), signal: gone.signal })
     response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store', ...headers })
     if (typeof body === 'string') response.end(body)

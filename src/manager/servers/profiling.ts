@@ -1,6 +1,7 @@
 import { Session } from 'node:inspector/promises'
 import { getHeapSnapshot } from 'node:v8'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Logger } from '#common/log/logger.ts'
 import type { World } from '#common/ports/ports.ts'
 import type { ListenAddress } from '../options/listen-address.ts'
@@ -27,7 +28,7 @@ export function profilingServer({ address, world, log }: ProfilingServerParts): 
     (what: string, take: (request: PlainRequest, done: () => void) => Promise<PlainAnswer>) =>
     async (request: PlainRequest) => {
       if (busyWith !== undefined)
-        throw new RegentError('REGENT_REFUSED', `${busyWith} is being taken already; one at a time`)
+        throw new RegentError('REGENT_REFUSED', say`${busyWith} is being taken already; one at a time`)
       busyWith = what
       const done = () => (busyWith = undefined)
       try {
@@ -82,7 +83,7 @@ function secondsIn(query: URLSearchParams): number {
   if (seconds >= 1 && seconds <= longestSeconds) return seconds
   throw new RegentError(
     'REGENT_BAD_REQUEST',
-    `seconds is "${text.slice(0, 60)}"; allowed is an integer from 1 to ${longestSeconds}`,
+    say`seconds is "${text.slice(0, 60)}"; allowed is an integer from 1 to ${longestSeconds}`,
   )
 }
 

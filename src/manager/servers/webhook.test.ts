@@ -8,6 +8,7 @@ import { HeldCertificates } from '#common/tls/tls.ts'
 import { admissionRoutes, type AdmissionReview, type AdmissionRoute } from '#kube/admission/admission.ts'
 import { aCluster } from '#kube/testing.ts'
 import { webhookServer } from './webhook.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 const logged: string[] = []
 const log = createLogger({ level: 'debug', name: 'test', destination: { write: (line) => void logged.push(line) } })
@@ -39,7 +40,7 @@ async function aWebhook(
   const running = server.run(ending.signal)
   const stop = (): Promise<void> => (ending.abort(), running)
   onTestFinished(stop)
-  certificates.put(await material(), 'a test')
+  certificates.put(await material(), say`a test`)
   const { port } = await server.ready()
   return { port, certificates, stop }
 }
@@ -142,7 +143,7 @@ describe('the webhook server', () => {
     const { port, certificates } = await aWebhook()
     const next = await material()
     const before = await shownAt(port)
-    certificates.put(next, 'a test')
+    certificates.put(next, say`a test`)
     const after = await shownAt(port)
     expect(after.serialNumber).not.toBe(before.serialNumber)
   })
@@ -187,7 +188,7 @@ describe('the webhook server', () => {
   it('says so when its address is taken', async () => {
     const { port } = await aWebhook()
     const certificates = new HeldCertificates()
-    certificates.put(await material(), 'a test')
+    certificates.put(await material(), say`a test`)
     const second = webhookServer({ address: { ...address, port }, certificates, routes: {}, log })
     await expect(second.run(new AbortController().signal)).rejects.toMatchObject({
       code: 'REGENT_ADDRESS_IN_USE',

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, describeError, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { readText } from '#common/http/http-transport.ts'
 import type { Logger } from '#common/log/logger.ts'
 import { problemContentType, problemOf } from '#common/http/problem.ts'
@@ -66,7 +67,7 @@ export function webhookServer(parts: WebhookServerParts): WebhookServer {
     await serve(server, { address, signal, listening: listening.resolve }).catch((error: NodeJS.ErrnoException) => {
       const failure =
         error.code === 'EADDRINUSE'
-          ? new RegentError('REGENT_ADDRESS_IN_USE', `${address.host}:${address.port} (--webhook-port) is taken`, {
+          ? new RegentError('REGENT_ADDRESS_IN_USE', say`${address.host}:${address.port} (--webhook-port) is taken`, {
               cause: error,
             })
           : error
@@ -130,12 +131,12 @@ async function answer(
     if (route === undefined)
       throw new RegentError(
         'REGENT_NOT_FOUND',
-        `there is no ${path.slice(0, 200)}; there are ${Object.keys(routes).join(', ')}`,
+        say`there is no ${path.slice(0, 200)}; there are ${Object.keys(routes).join(', ')}`,
       )
     if (request.method !== 'POST')
       throw new RegentError(
         'REGENT_METHOD_NOT_ALLOWED',
-        `${path} takes POST, not ${String(request.method).slice(0, 20)}`,
+        say`${path} takes POST, not ${String(request.method).slice(0, 20)}`,
       )
     const asked = requestIn(await bodyOf(request))
     const review = reviewWith(judged(route, asked, log))
@@ -154,12 +155,12 @@ async function answer(
 
 async function bodyOf(request: IncomingMessage): Promise<unknown> {
   const text = await readText(request, maxBodyBytes).catch((error: unknown) => {
-    throw new RegentError('REGENT_TOO_LARGE', `the review cannot be read: ${describeError(error)}`, { cause: error })
+    throw new RegentError('REGENT_TOO_LARGE', say`the review cannot be read: ${described(error)}`, { cause: error })
   })
   try {
     return JSON.parse(text) as unknown
   } catch (error) {
-    throw new RegentError('REGENT_BAD_REQUEST', `the review is not JSON: ${describeError(error)}`, { cause: error })
+    throw new RegentError('REGENT_BAD_REQUEST', say`the review is not JSON: ${described(error)}`, { cause: error })
   }
 }
 
@@ -178,7 +179,7 @@ function judged({ review, unjudged }: AdmissionRoute, asked: AdmissionRequest, l
     return response
   } catch (error) {
     log.error({ err: error, operation, namespace, object: name }, `webhook: ${describeError(error)}`)
-    const failure = new RegentError('REGENT_INTERNAL', `${namespace}/${name} could not be judged`, { cause: error })
+    const failure = new RegentError('REGENT_INTERNAL', say`${namespace}/${name} could not be judged`, { cause: error })
     if (unjudged === 'leftToPolicy') throw failure
     return refuse(asked, [failure], 500)
   }

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 const longest = 200
 /** Each more would multiply how long a text is searched. */
@@ -15,7 +16,7 @@ export function patternOf(text: string): (address: string) => boolean {
   if (pattern === undefined)
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      `pattern is not understood; allowed is a regular expression of ${longest} characters with at most ${mostRepetitions} repetitions, none of them of a group`,
+      say`pattern is not understood; allowed is a regular expression of ${longest} characters with at most ${mostRepetitions} repetitions, none of them of a group`,
     )
   return (address) => pattern.test(address)
 }

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { allOf } from '#common/text/words.ts'
 import { keyText } from '../documents/key.ts'
 import type { Cluster, Server } from './fleet.ts'
@@ -20,7 +21,7 @@ export function clusterOfHint(fleet: readonly Cluster[], hint: string, names: Na
     only(({ name }) => name.endsWith(`.${hint}`)) ??
     findServer(fleet, hint, names)?.cluster
   if (exact === undefined || hint === '')
-    throw new RegentError('REGENT_NOT_FOUND', `Unable to determine cluster name. clusterHint=${shown(hint)}`)
+    throw new RegentError('REGENT_NOT_FOUND', say`Unable to determine cluster name. clusterHint=${shown(hint)}`)
   return exact
 }
 
@@ -32,7 +33,7 @@ export function serverAt(
 ): Server {
   const found = isPort(port) ? findServer(fleet, `${host}:${port}`, names) : undefined
   if (found === undefined)
-    throw new RegentError('REGENT_NOT_FOUND', `Cannot read instance: ${shown(host)}:${shown(port)}`)
+    throw new RegentError('REGENT_NOT_FOUND', say`Cannot read instance: ${shown(host)}:${shown(port)}`)
   return found
 }
 
@@ -74,7 +75,7 @@ function onlyOf<Item>(found: readonly Item[], hint: string, clusterOf: (item: It
   if (clusters.length < 2) return found[0]
   throw new RegentError(
     'REGENT_REFUSED',
-    `${shown(hint)} is a name in ${allOf(clusters)}: name the cluster with its namespace, or the server by its address (--orchestrator-hosts address)`,
+    say`${shown(hint)} is a name in ${allOf(clusters)}: name the cluster with its namespace, or the server by its address (--orchestrator-hosts address)`,
     { remedy: '' },
   )
 }

@@ -1,4 +1,5 @@
 import { codeOf, RegentError } from '#common/errors/errors.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Annotations } from '#failover/protocol/annotations.ts'
 import type { Key } from '../documents/key.ts'
 import { keyText } from '../documents/key.ts'
@@ -10,7 +11,7 @@ import { shown } from '../fleet/hints.ts'
 import { ok, plain, refused, type Answer } from './answers.ts'
 import type { Call, Route } from './route.ts'
 
-function bad(message: string): RegentError {
+function bad(message: Sentence): RegentError {
   return new RegentError('REGENT_BAD_REQUEST', message)
 }
 
@@ -23,7 +24,7 @@ function tagIn(call: Call): Tag {
   const text = call.params['tagName'] === undefined ? call.said('tag') : pathTag(call)
   const tag = parseTag(text)
   if (tag === undefined || tag.isNot)
-    throw bad(`tag ${shown(text)} is not understood; allowed is name or name=value, the name of letters and digits`)
+    throw bad(say`tag ${shown(text)} is not understood; allowed is name or name=value, the name of letters and digits`)
   return tag
 }
 
@@ -76,7 +77,7 @@ function tagged(call: Call): Answer {
   const text = call.said('tag')
   const wanted = parseTags(text)
   if (wanted === undefined)
-    throw bad(`tags ${shown(text)} are not understood; allowed is a list with commas: name, name=value, ~name`)
+    throw bad(say`tags ${shown(text)} are not understood; allowed is a list with commas: name, name=value, ~name`)
   const those = call.servers.filter(({ cluster, name }) =>
     hasTags(cluster.known.notes.annotations?.tags?.[name] ?? {}, wanted),
   )
@@ -129,9 +130,10 @@ async function setAlias(call: Call): Promise<Answer> {
   const { cluster } = call
   const alias = call.said('alias')
   if (!/^[^\u0000-\u001f\u007f"\\]{1,200}$/.test(alias))
-    throw bad('alias is missing; give ?alias=, 1 to 200 characters')
+    throw bad(say`alias is missing; give ?alias=, 1 to 200 characters`)
   const taken = call.fleet.find((other) => other !== cluster && [other.alias, other.name].includes(alias))
-  if (taken !== undefined) throw bad(`alias ${shown(alias)} is that of another cluster already: ${taken.clusterName}`)
+  if (taken !== undefined)
+    throw bad(say`alias ${shown(alias)} is that of another cluster already: ${taken.clusterName}`)
   await call.clusters.annotate(cluster.name, ({ alias: _, ...said }) =>
     alias === cluster.name ? said : { ...said, alias },
   )
@@ -166,7 +168,7 @@ async function registerCandidate(call: Call): Promise<Answer> {
 async function submitPool(call: Call): Promise<Answer> {
   const pool = call.param('pool')
   if (!/^[\w.-]{1,100}$/.test(pool))
-    throw bad(`pool ${shown(pool)} is not understood; allowed are letters, digits, . _ -`)
+    throw bad(say`pool ${shown(pool)} is not understood; allowed are letters, digits, . _ -`)
   const named = call
     .said('instances')
     .split(',')

@@ -1,4 +1,5 @@
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Logger } from '#common/log/logger.ts'
 
 /** More are sent away. Each of them ends by deadlines of its own. */
@@ -17,7 +18,7 @@ export class Background {
   begin(name: string, work: () => Promise<unknown>): void {
     if (this.#going.has(name)) return
     if (this.#going.size >= mostAtOnce)
-      throw new RegentError('REGENT_REFUSED', `${mostAtOnce} discoveries go on already; ask again later`, {
+      throw new RegentError('REGENT_REFUSED', say`${mostAtOnce} discoveries go on already; ask again later`, {
         remedy: '',
       })
     this.#going.add(name)

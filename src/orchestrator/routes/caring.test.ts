@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Hands } from '../trees/hands.ts'
 import { orchestratorOver, watchedShop } from '../testing.ts'
 
@@ -34,7 +35,7 @@ test('async-discover answers before anybody is found, asks once for each server,
   expect(await get('async-discover/10.0.0.9/3306')).toEqual(begun)
   expect(await get('async-discover/10.0.0.9/3306')).toEqual(begun)
   await vi.waitFor(() => expect(asked).toEqual(['10.0.0.9:3306']))
-  ends[0]?.(new RegentError('REGENT_REFUSED', 'nobody answers there'))
+  ends[0]?.(new RegentError('REGENT_REFUSED', say`nobody answers there`))
   await vi.waitFor(() => expect(logged.join('')).toContain('discovery of 10.0.0.9:3306 failed: nobody answers there'))
   expect(await get('async-discover/10.0.0.9/3306')).toEqual(begun)
   await vi.waitFor(() => expect(asked).toHaveLength(2))

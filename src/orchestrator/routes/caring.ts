@@ -1,4 +1,5 @@
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import { counted } from '#common/text/words.ts'
 import type { Annotations } from '#failover/protocol/annotations.ts'
 import { longestDowntimeMs, shortestDowntimeMs } from '#failover/judge/downtime.ts'
@@ -64,7 +65,7 @@ async function forget(call: Call): Promise<Answer> {
   const server = call.exactServer
   await call.clusters.annotate(server.cluster.name, (said) => {
     const why = whyNotForget(server, said.hidden ?? [])
-    if (why !== null) throw new RegentError('REGENT_REFUSED', why)
+    if (why !== null) throw new RegentError('REGENT_REFUSED', say`${reported(why)}`)
     return withHidden(said, [server.name])
   })
   return ok(`Instance forgotten: ${keyText(server.instance.Key)}`, server.instance.Key)
@@ -102,7 +103,7 @@ function known(call: Call): Server | undefined {
     if (call.hands !== undefined) return undefined
     throw new RegentError(
       'REGENT_NOT_FOUND',
-      `${describeError(error)}: no agent tells of that server; regent local up or a MySQLCluster makes servers known`,
+      say`${described(error)}: no agent tells of that server; regent local up or a MySQLCluster makes servers known`,
       { remedy: '' },
     )
   }
@@ -127,7 +128,7 @@ async function find(call: Call): Promise<Server> {
 function addressOf(call: Call): readonly [host: string, port: string] {
   const [host, port] = [call.param('host'), call.param('port')]
   if (!/^[A-Za-z0-9._:%-]{1,255}$/.test(host) || !isPort(port))
-    throw new RegentError('REGENT_BAD_REQUEST', `${shown(host)}:${shown(port)} is no address of a server`)
+    throw new RegentError('REGENT_BAD_REQUEST', say`${shown(host)}:${shown(port)} is no address of a server`)
   return [host, port]
 }
 

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import type { Maintenance } from '#failover/protocol/annotations.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import { keyText } from '../documents/key.ts'
@@ -39,7 +40,8 @@ async function begin(call: Call, { name, key, cluster }: Server): Promise<Answer
   }
   await call.clusters.annotate(cluster.name, (said) => {
     const now = maintenancesAt(said, wallMs)
-    if (Object.hasOwn(now, name)) throw new RegentError('REGENT_REFUSED', whyHeld(key, shown(reason)), { remedy: '' })
+    if (Object.hasOwn(now, name))
+      throw new RegentError('REGENT_REFUSED', say`${reported(whyHeld(key, shown(reason)))}`, { remedy: '' })
     return withMaintenances(said, { ...now, [name]: begun })
   })
   return ok(`Maintenance begun: ${keyText(key)}`, key)

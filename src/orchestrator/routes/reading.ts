@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { analysesOf } from '../analysis/replication-analysis.ts'
 import { clusterInfo } from '../fleet/cluster-info.ts'
 import type { Instance } from '../documents/instance.ts'
@@ -14,7 +15,7 @@ const documents = (servers: readonly Server[]): readonly Instance[] => servers.m
 /** The server that leads, also while read-only; throws in orchestrator's words where there is none. */
 function masterOf(cluster: Cluster): Instance {
   const head = headOf(cluster)
-  if (head === undefined) throw new RegentError('REGENT_NOT_FOUND', `No masters found for ${cluster.clusterName}`)
+  if (head === undefined) throw new RegentError('REGENT_NOT_FOUND', say`No masters found for ${cluster.clusterName}`)
   return head.instance
 }
 

@@ -1,4 +1,5 @@
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Instance } from '../documents/instance.ts'
 import { isSameKey, keyText } from '../documents/key.ts'
 import { patternOf } from '../documents/pattern.ts'
@@ -203,7 +204,7 @@ export async function lookAt(call: Call, meant: Server): Promise<Seen> {
   await handsOf(call).lookNow(name)
   const other = call.look().other('below')
   if (other !== undefined && other.cluster.name !== name)
-    throw new RegentError('REGENT_REFUSED', `${keyText(other.key)} is in another cluster: ${other.cluster.alias}`)
+    throw new RegentError('REGENT_REFUSED', say`${keyText(other.key)} is in another cluster: ${other.cluster.alias}`)
   const cluster = clusterNow(call, name)
   if (cluster === undefined) throw isUnwatched(meant)
   const found = foundIn(cluster, meant)
@@ -219,14 +220,14 @@ export async function lookAt(call: Call, meant: Server): Promise<Seen> {
 }
 
 function isUnwatched({ name, cluster }: Server): RegentError {
-  return new RegentError('REGENT_NOT_FOUND', `${name} of ${cluster.name} is not watched any more`)
+  return new RegentError('REGENT_NOT_FOUND', say`${name} of ${cluster.name} is not watched any more`)
 }
 
 function foundIn(cluster: Cluster, meant: Server): Server {
   const found = cluster.servers.find(({ name }) => name === meant.name)
   if (found === undefined) throw isUnwatched(meant)
   if (found.host === meant.host && found.port === meant.port) return found
-  throw new RegentError('REGENT_REFUSED', `${meant.name} is another server since ${cluster.name} was adopted anew`)
+  throw new RegentError('REGENT_REFUSED', say`${meant.name} is another server since ${cluster.name} was adopted anew`)
 }
 
 function clusterNow(call: Call, name: string): Cluster | undefined {
@@ -245,5 +246,8 @@ function addressesIn({ servers }: Cluster): string {
 
 export function handsOf({ hands }: Call): NonNullable<Call['hands']> {
   if (hands !== undefined) return hands
-  throw new RegentError('REGENT_REFUSED', 'this manager only shows clusters that are watched: ask the one that watches')
+  throw new RegentError(
+    'REGENT_REFUSED',
+    say`this manager only shows clusters that are watched: ask the one that watches`,
+  )
 }

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 /** More who wait for one cluster are sent away. Each of them has deadlines of its own, so nobody waits for ever. */
 const mostWaiting = 20
@@ -33,5 +34,5 @@ export class Turns {
 }
 
 function isBusy(cluster: string): RegentError {
-  return new RegentError('REGENT_REFUSED', `${cluster} is being changed just now; ask again later`, { remedy: '' })
+  return new RegentError('REGENT_REFUSED', say`${cluster} is being changed just now; ask again later`, { remedy: '' })
 }

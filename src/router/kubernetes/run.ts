@@ -3,7 +3,7 @@ import { RegentError } from '#common/errors/errors.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import { createLogger } from '#common/log/logger.ts'
 import { realWorld } from '#common/ports/real-world.ts'
-import { say } from '#common/sentence/sentence.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import { followCertificateFolder } from '#common/tls/certificate-folder.ts'
 import { agentTlsName } from '#common/tls/tls-names.ts'
 import { routerSettings } from '#failover/protocol/router-settings.ts'
@@ -70,11 +70,11 @@ export async function runKubernetesRouter({ config, logLevel }: KubernetesRouter
 }
 
 async function readRouterFile(path: string): Promise<RouterFile> {
-  const what = 'the file given with --config'
+  const what = say`the file given with --config`
   const said = await readJson(path, what)
   refuseNewer(path, said, 1)
   const complaint = complaintAbout(routerFileSchema, said)
-  if (complaint !== undefined) throw new RegentError('REGENT_BAD_FILE', say`${what}, ${path}: ${complaint}`)
+  if (complaint !== undefined) throw new RegentError('REGENT_BAD_FILE', say`${what}, ${path}: ${reported(complaint)}`)
   return said as RouterFile
 }
 

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { again } from '#agents/far/again.ts'
 import type { FarPlace } from '#agents/far/place.ts'
 import type { OwnStart } from '#agents/far/own-start.ts'
@@ -80,7 +81,7 @@ async function bySsh(
   const bootId = await untilReached(async () => (await shell.run(bootIdScript, [])).stdout.toString().trim(), reached)
   const process = new FarProcess(config.far, {
     ...{ ...world, shell, bootId, ownStart, note: life.port(host.note<ProcessIdentity>('mysqld')) },
-    rebooted: () => beginAnew(new RegentError('REGENT_REBOOTED', `${machine.name} was started anew`)),
+    rebooted: () => beginAnew(new RegentError('REGENT_REBOOTED', say`${machine.name} was started anew`)),
     taking: async () => void (await shell.run(markScript, []).catch(() => undefined)),
   })
   const onHost = life.port<VolumePort>(simulatedVolume(machine, takes, written))

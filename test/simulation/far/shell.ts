@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { bootIdScript, killScript, startScript, syncScript, watchScript } from '#agents/far/scripts.ts'
 import type { FarShell, Heard, RunOptions, Running } from '#agents/far/ssh.ts'
 import type { Machine } from '../machine.ts'
@@ -44,12 +45,12 @@ export class SimulatedShell implements FarShell {
     await this.#connected()
     const lost = Promise.withResolvers<never>()
     lost.promise.catch(() => undefined)
-    const end = (): void => lost.reject(down('the connection was lost'))
+    const end = (): void => lost.reject(down(say`the connection was lost`))
     this.#connection?.ends.add(end)
     const works = async (): Promise<Ran> => {
-      if (!(await host.ssh.pass(deadlineMs))) throw down(`no answer within ${deadlineMs} ms`)
+      if (!(await host.ssh.pass(deadlineMs))) throw down(say`no answer within ${deadlineMs} ms`)
       const said = await this.#act(script, args)
-      if (!(await host.ssh.pass(deadlineMs))) throw down(`no answer within ${deadlineMs} ms`)
+      if (!(await host.ssh.pass(deadlineMs))) throw down(say`no answer within ${deadlineMs} ms`)
       return { stdout: Buffer.from(said), stderr: '' }
     }
     try {
@@ -80,7 +81,7 @@ export class SimulatedShell implements FarShell {
   }
 
   close(): void {
-    this.#lose('closed')
+    this.#lose(say`closed`)
   }
 
   /** As `watchScript`: the boot id, each change, and a dot every second. Nothing overtakes anything. */
@@ -141,7 +142,7 @@ export class SimulatedShell implements FarShell {
   async #start(): Promise<string> {
     this.#ports.host.startMysqld()
     while (this.#machine.mysqld?.state === 'starting') await this.#sleep(20)
-    if (this.#machine.mysqld?.state === 'dead') throw down('mysqld ended before it was up')
+    if (this.#machine.mysqld?.state === 'dead') throw down(say`mysqld ended before it was up`)
     return ''
   }
 
@@ -155,7 +156,7 @@ export class SimulatedShell implements FarShell {
     const { time, host } = this.#ports
     if (this.#failed !== null && time.nowMs - this.#failed.atMs < restMs) throw this.#failed.error
     if (!(await host.ssh.pass(connectMs))) {
-      this.#failed = { error: down(`no connection within ${connectMs} ms`), atMs: time.nowMs }
+      this.#failed = { error: down(say`no connection within ${connectMs} ms`), atMs: time.nowMs }
       throw this.#failed.error
     }
     this.#failed = null
@@ -164,13 +165,13 @@ export class SimulatedShell implements FarShell {
     const look = (): void => {
       if (this.#connection !== connection || this.#ports.life.isDead) return
       if (!host.ssh.isCut) connection.heardAtMs = time.nowMs
-      if (time.nowMs - connection.heardAtMs >= silentMs) return this.#lose(`nothing came for ${silentMs} ms`)
+      if (time.nowMs - connection.heardAtMs >= silentMs) return this.#lose(say`nothing came for ${silentMs} ms`)
       time.after(lookMs, look)
     }
     look()
   }
 
-  #lose(why: string): void {
+  #lose(why: Sentence): void {
     const { time } = this.#ports
     const ends = this.#connection?.ends ?? []
     this.#connection = null
@@ -183,6 +184,6 @@ export class SimulatedShell implements FarShell {
   }
 }
 
-function down(why: string): RegentError {
+function down(why: Sentence): RegentError {
   return new RegentError('REGENT_SSH_DOWN', why)
 }

@@ -1,5 +1,6 @@
 import type { GroupPort } from '#agents/ports/group.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Mysqld } from '../mysqld/mysqld.ts'
 import type { Groups } from './groups.ts'
 import type { GroupPlugin } from './plugin.ts'
@@ -18,7 +19,7 @@ export function simulatedGroupPort(ask: Ask, groups: Groups): GroupPort {
     const of = await plugin()
     const ended = new Promise<never>((_, reject) => {
       of.mysqld.onChange(() => {
-        if (of.mysqld.state === 'dead') reject(new RegentError('REGENT_SERVER_DOWN', 'mysqld ended'))
+        if (of.mysqld.state === 'dead') reject(new RegentError('REGENT_SERVER_DOWN', say`mysqld ended`))
       })
     })
     const result = await Promise.race([act(of), ended])
@@ -31,7 +32,8 @@ export function simulatedGroupPort(ask: Ask, groups: Groups): GroupPort {
     for (;;) {
       const of = await plugin()
       if (!of.isStopping) return look(of)
-      if (groups.time.nowMs >= untilMs) throw new RegentError('REGENT_SERVER_TIMEOUT', `no answer within ${lookMs} ms`)
+      if (groups.time.nowMs >= untilMs)
+        throw new RegentError('REGENT_SERVER_TIMEOUT', say`no answer within ${lookMs} ms`)
     }
   }
   return {

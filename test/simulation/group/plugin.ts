@@ -1,5 +1,6 @@
 import type { GroupSettings } from '#agents/ports/group.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { GroupState, MemberState, ServerState } from '#topology/snapshot/observation.ts'
 import type { Machine } from '../machine.ts'
 import type { GroupCommits, Mysqld } from '../mysqld/mysqld.ts'
@@ -79,7 +80,7 @@ export class GroupPlugin implements GroupCommits {
 
   async start(settings: GroupSettings, forms: boolean, byHand = false): Promise<void> {
     if (this.member !== null || this.#isStarting)
-      throw refused('the START GROUP_REPLICATION command failed as the group is already running')
+      throw refused(say`the START GROUP_REPLICATION command failed as the group is already running`)
     this.#isStarting = true
     this.#error = this.#former = null
     this.#name = settings.name
@@ -136,7 +137,7 @@ export class GroupPlugin implements GroupCommits {
   }
 
   #lives(): void {
-    if (this.mysqld.state === 'dead') throw refused('Lost connection to MySQL server during query')
+    if (this.mysqld.state === 'dead') throw refused(say`Lost connection to MySQL server during query`)
   }
 
   async #join(): Promise<void> {
@@ -148,11 +149,12 @@ export class GroupPlugin implements GroupCommits {
       this.#lives()
       const seed = this.#groups.seedFor(this.machine, this.#name)
       seen ||= seed !== undefined
-      if (!seen && time.nowMs > nobodyUntilMs) throw refused('[GCS] Error connecting to all peers. Member join failed')
+      if (!seen && time.nowMs > nobodyUntilMs)
+        throw refused(say`[GCS] Error connecting to all peers. Member join failed`)
       if (seed !== undefined && (await this.#joinThrough(seed))) return
       await this.#sleep(joinAgainMs)
     }
-    throw refused('[GCS] Timeout while waiting for the group communication engine to be ready')
+    throw refused(say`[GCS] Timeout while waiting for the group communication engine to be ready`)
   }
 
   /** False where that is to be tried again. */
@@ -164,7 +166,7 @@ export class GroupPlugin implements GroupCommits {
     const more = executed.union(received).subtract(ledger.holds)
     if (!more.isEmpty())
       throw refused(
-        `This member has more executed transactions than those present in the group. Local transactions: ${more.toString()}`,
+        say`This member has more executed transactions than those present in the group. Local transactions: ${more.toString()}`,
       )
     const joiner = new Member(this.#facts(), this.#groups, () => ledger)
     let isIn = false
@@ -214,9 +216,9 @@ export class GroupPlugin implements GroupCommits {
   async electPrimary(uuid: string, { graceMs, deadlineMs }: { graceMs: number; deadlineMs: number }): Promise<void> {
     const { member, mysqld } = this
     const { time } = this.#groups
-    if (member === null) throw refused('Member must be ONLINE and in the majority partition.')
+    if (member === null) throw refused(say`Member must be ONLINE and in the majority partition.`)
     const next = [...member.agreed.online].find((one) => one.uuid === uuid)
-    if (next === undefined) throw refused('The requested uuid is not a member of the group.')
+    if (next === undefined) throw refused(say`The requested uuid is not a member of the group.`)
     const [graceEndMs, untilMs] = [time.nowMs + graceMs, time.nowMs + deadlineMs]
     mysqld.beginClosing()
     try {
@@ -238,7 +240,7 @@ export class GroupPlugin implements GroupCommits {
   /** `group_replication_switch_to_single_primary_mode()`. Resolves once the group has agreed. */
   async leadAlone(uuid: string, deadlineMs: number): Promise<void> {
     const { member } = this
-    if (member === null) throw refused('Member must be ONLINE and in the majority partition.')
+    if (member === null) throw refused(say`Member must be ONLINE and in the majority partition.`)
     member.change(({ seats, online }) => {
       const primary = [...online].find((one) => one.uuid === uuid) ?? null
       return primary === null ? undefined : { seats, online, primary, isMulti: false }
@@ -310,10 +312,10 @@ function shownSeat(seat: Member, by: Member | null): GroupState['members'][numbe
   return { uuid: seat.uuid, host: seat.host, port: 3306, state, role, version: '9.7.4' }
 }
 
-function refused(why: string): RegentError {
+function refused(why: Sentence): RegentError {
   return new RegentError('REGENT_SERVER_ERROR', why)
 }
 
 function tooLate(ms: number): RegentError {
-  return new RegentError('REGENT_SERVER_TIMEOUT', `no answer within ${ms} ms`)
+  return new RegentError('REGENT_SERVER_TIMEOUT', say`no answer within ${ms} ms`)
 }

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { OpenLine, XcomLine } from '#agents/group/xcom/line.ts'
 import { nullSynode, type Answer, type ClientReply, type Configuration } from '#agents/group/xcom/messages.ts'
 import type { GroupSnapshot, MemberIdentity, Synode } from '#agents/group/xcom/messages.ts'
@@ -37,7 +38,7 @@ export function simulatedLines(from: Machine, groups: Groups): OpenLine {
       const machine = groups.machineAt(address)
       if (machine !== undefined && network.reachesBothWays(from.name, machine.name)) {
         const member = groups.memberAt(machine)
-        if (member === undefined) throw down(`${address}: no member answers there`)
+        if (member === undefined) throw down(say`${address}: no member answers there`)
         if (member.runs) return new SimulatedLine(from, member, groups)
       }
       if (time.nowMs >= untilMs) throw late(address, deadlineMs)
@@ -128,9 +129,9 @@ class SimulatedLine implements XcomLine {
     const untilMs = time.nowMs + deadlineMs
     await sleep(this.#groups, network.delayMs(this.#from.name, this.#member.name))
     for (;;) {
-      if (this.#hasEnded) throw down(`${this.address}: this line has ended`)
+      if (this.#hasEnded) throw down(say`${this.address}: this line has ended`)
       const isReached = network.reachesBothWays(this.#from.name, this.#member.name)
-      if (isReached && !this.#member.isThere) throw this.#end(down(`${this.address}: closed by the member`))
+      if (isReached && !this.#member.isThere) throw this.#end(down(say`${this.address}: closed by the member`))
       if (isReached && this.#member.runs) break
       if (time.nowMs >= untilMs) throw this.#end(late(this.address, deadlineMs))
       await sleep(this.#groups, lookMs)
@@ -151,10 +152,10 @@ function sleep({ time }: Groups, ms: number): Promise<void> {
   return new Promise((resolve) => time.after(ms, resolve))
 }
 
-function down(why: string): RegentError {
+function down(why: Sentence): RegentError {
   return new RegentError('REGENT_SERVER_DOWN', why)
 }
 
 function late(address: string, ms: number): RegentError {
-  return new RegentError('REGENT_SERVER_TIMEOUT', `${address}: no answer within ${ms} ms`)
+  return new RegentError('REGENT_SERVER_TIMEOUT', say`${address}: no answer within ${ms} ms`)
 }

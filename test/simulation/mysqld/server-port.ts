@@ -122,7 +122,7 @@ export class SimulatedServer implements ServerPort {
   pointTo: ServerPort['pointTo'] = ({ host, user }) =>
     this.#ask((server) => {
       const { folder } = server
-      if (server.receiver.status !== 'no') throw new RegentError('REGENT_SERVER_ERROR', 'the receiver runs')
+      if (server.receiver.status !== 'no') throw new RegentError('REGENT_SERVER_ERROR', say`the receiver runs`)
       if (folder.backlog > 0) server.startApplier()
       folder.changeSource({ host, user }, server.applierRuns)
     })
@@ -177,7 +177,7 @@ export class SimulatedServer implements ServerPort {
     )
     return this.#ask((server) => {
       if (server.superReadOnly)
-        throw new RegentError('REGENT_SERVER_ERROR', 'the server runs with super_read_only: no account can be changed')
+        throw new RegentError('REGENT_SERVER_ERROR', say`the server runs with super_read_only: no account changes`)
       server.folder.gates = new Set(open)
       for (const dump of server.dumps) if (!open.includes(dump.instance)) dump.end()
     })
@@ -202,14 +202,14 @@ export class SimulatedServer implements ServerPort {
 
   async #writeOwn(statement: string): Promise<void> {
     const answer = await this.#ask((server) => {
-      if (server.superReadOnly) throw new RegentError('REGENT_SERVER_ERROR', 'the server runs with super_read_only')
+      if (server.superReadOnly) throw new RegentError('REGENT_SERVER_ERROR', say`the server runs with super_read_only`)
       const heard = Promise.withResolvers<CommitAnswer>()
       const isHeldUp = server.commitNew(true, heard.resolve) === undefined
       return { heard: isHeldUp ? this.#behind(statement, heard.promise) : heard.promise }
     })
     const heard = await answer.heard
     if (heard === 'lost') throw down()
-    if (heard === 'refused') throw new RegentError('REGENT_SERVER_ERROR', 'the server runs with super_read_only')
+    if (heard === 'refused') throw new RegentError('REGENT_SERVER_ERROR', say`the server runs with super_read_only`)
   }
 
   writeEmpty: ServerPort['writeEmpty'] = async (gtid) => {
@@ -272,9 +272,9 @@ export class SimulatedServer implements ServerPort {
   #donorAt(host: string): Mysqld {
     const mysqld = this.#ports.machineAt(host, this.#machine.name)?.mysqld
     if (!mysqld?.isUp || mysqld.state !== 'running')
-      throw new RegentError('REGENT_SERVER_ERROR', `the donor ${host} cannot be reached`)
+      throw new RegentError('REGENT_SERVER_ERROR', say`the donor ${host} cannot be reached`)
     if (!mysqld.folder.gates.has(this.#machine.name))
-      throw new RegentError('REGENT_SERVER_ERROR', `the account at the donor ${host} is locked`)
+      throw new RegentError('REGENT_SERVER_ERROR', say`the account at the donor ${host} is locked`)
     return mysqld
   }
 
@@ -285,7 +285,7 @@ export class SimulatedServer implements ServerPort {
     for (;;) {
       const mysqld = this.#donorAt(host)
       if (mysqld.folder.prepared.length === 0) return mysqld
-      if (time.nowMs > until) throw new RegentError('REGENT_SERVER_ERROR', `the donor ${host} gave the copy up`)
+      if (time.nowMs > until) throw new RegentError('REGENT_SERVER_ERROR', say`the donor ${host} gave the copy up`)
       await this.#sleep(pollMs)
       await this.#ask(() => undefined)
     }
@@ -442,9 +442,9 @@ export class SimulatedServer implements ServerPort {
 }
 
 function down(): RegentError {
-  return new RegentError('REGENT_SERVER_DOWN', 'mysqld does not run, or ended')
+  return new RegentError('REGENT_SERVER_DOWN', say`mysqld does not run, or ended`)
 }
 
 function tooLate(ms: number): RegentError {
-  return new RegentError('REGENT_SERVER_TIMEOUT', `no answer within ${ms} ms`)
+  return new RegentError('REGENT_SERVER_TIMEOUT', say`no answer within ${ms} ms`)
 }

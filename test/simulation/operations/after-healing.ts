@@ -5,6 +5,7 @@ import { instanceOf } from '#topology/snapshot/member.ts'
 import { cluster as name, type SimulatedCluster } from '../simulated-cluster.ts'
 import { FarPeople } from '../far/people.ts'
 import { failOver, resume, unfence } from './people.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 const lookMs = 1_500
 /** A person gives Regent so long before that person accepts a loss. */
@@ -12,7 +13,7 @@ const patienceMs = 30_000
 
 export function notesOf({ cells }: SimulatedCluster): ClusterNotes | undefined {
   const cell = cells.get(`notes.${name}`)
-  return cell && parseNotes(cell.text, 'the simulated store')
+  return cell && parseNotes(cell.text, say`the simulated store`)
 }
 
 /**

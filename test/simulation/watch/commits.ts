@@ -6,6 +6,7 @@ import type { Machine } from '../machine.ts'
 import { cluster as clusterName, type SimulatedCluster } from '../simulated-cluster.ts'
 import { heldBy, heldIn, shown } from './held.ts'
 import type { Given, Words } from './words.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 interface Step {
   readonly cluster: SimulatedCluster
@@ -66,7 +67,7 @@ function notRevoked(step: Step): string | undefined {
   const byPrimary = given(step, before.primary)?.asPrimary === true
   const notes = cluster.cells.get(`notes.${clusterName}`)
   const isUnsettled =
-    notes !== undefined && isNotedUnsettled(parseNotes(notes.text, 'the simulated store'), before.primary)
+    notes !== undefined && isNotedUnsettled(parseNotes(notes.text, say`the simulated store`), before.primary)
   if (byPrimary || (!isUnsettled && quorum !== null && promised >= quorum)) return undefined
   const why = isUnsettled ? ', and what its primary holds is unsettled' : ''
   return `epoch ${after.epoch} is committed by ${promised} promises of ${before.syncSet.length}, k = ${before.acks}${why}`

@@ -10,6 +10,7 @@ import { cluster as clusterName, type SimulatedCluster } from '../simulated-clus
 import { byHandIn, durableIn, heldBy, shown } from './held.ts'
 import { OnDisk } from './on-disk.ts'
 import { WrittenByHand } from './written-by-hand.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 /** A report under a promise, by somebody who remembers everything. */
 export interface Given {
@@ -120,7 +121,7 @@ export class Words {
 
   #isNoted({ primary }: ClusterRecord): boolean {
     const notes = this.#cluster.cells.get(`notes.${clusterName}`)
-    return notes !== undefined && isNotedUnsettled(parseNotes(notes.text, 'the simulated store'), primary)
+    return notes !== undefined && isNotedUnsettled(parseNotes(notes.text, say`the simulated store`), primary)
   }
 
   #isBeingCopied(machine: Machine, { seeding }: Observation['stored']): boolean {

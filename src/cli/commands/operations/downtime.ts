@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander'
 import { longestDowntimeMs, shortestDowntimeMs } from '#failover/judge/downtime.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { lineArgument, spanFrom } from '#cli/terminal/arguments.ts'
 import type { DryRunOptions } from '#cli/terminal/common-options.ts'
 import type { Io } from '#cli/terminal/io.ts'
@@ -40,7 +41,7 @@ function beginning({ for: forMs, reason, owner }: DowntimeOptions, io: Io) {
   if (forMs === undefined || reason === undefined) {
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      'a downtime needs --for and --reason, for example --for 2h --reason "new disk"; --end ends one',
+      say`a downtime needs --for and --reason, for example --for 2h --reason "new disk"; --end ends one`,
     )
   }
   return { forMs, reason, owner: owner ?? io.env['USER']?.slice(0, 100) ?? '' }

@@ -3,6 +3,7 @@ import { defaultArchiveBytes } from '#failover/protocol/archive-default.ts'
 import { defaultMode, modes } from '#failover/protocol/mode-name.ts'
 import { contradictionIn, defaultTimings } from '#failover/protocol/timings.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 import { parseBoundedJson } from '#common/input/bounded-json.ts'
 import { exactObject, integer, text } from '#common/input/json-schema.ts'
 import { logLevels } from '#common/log/log-levels.ts'
@@ -186,20 +187,21 @@ const laterDefaults = {
  * `REGENT_NEWER_VERSION`.
  */
 export async function readAgentConfig(file: string, env: NodeJS.ProcessEnv = process.env): Promise<AgentConfig> {
-  const value = withEnvironment(await readJson(file, 'the configuration of the agent'), env)
+  const value = withEnvironment(await readJson(file, say`the configuration of the agent`), env)
   refuseNewer(file, value, 1)
-  const refuse = (why: string) => new RegentError('REGENT_BAD_FILE', `the configuration of the agent, ${file}: ${why}`)
+  const refuse = (why: Sayable) =>
+    new RegentError('REGENT_BAD_FILE', say`the configuration of the agent, ${file}: ${why}`)
   const complaint = complaintAbout(agentConfigSchema, value)
-  if (complaint !== undefined) throw refuse(complaint)
+  if (complaint !== undefined) throw refuse(reported(complaint))
   const config: AgentConfig = { ...laterDefaults, ...(value as Omit<AgentConfig, keyof typeof laterDefaults>) }
   if (!config.instance.startsWith(`${config.cluster}-`))
     throw refuse(
-      `instance is "${config.instance}"; allowed is ${config.cluster}-<ordinal>, as cluster is "${config.cluster}"`,
+      say`instance is "${config.instance}"; allowed is ${config.cluster}-<ordinal>, as cluster is "${config.cluster}"`,
     )
   const unsaid = complaintAboutLifecycle(config)
   if (unsaid !== undefined) throw refuse(unsaid)
   const contradiction = contradictionIn({ ...defaultTimings, ...config.timings })
-  if (contradiction !== undefined) throw refuse(`timings contradict each other: ${contradiction}`)
+  if (contradiction !== undefined) throw refuse(say`timings contradict each other: ${contradiction}`)
   return config
 }
 
@@ -223,7 +225,7 @@ function withEnvironment(value: unknown, env: NodeJS.ProcessEnv): unknown {
   return {
     ...(instance && { instance }),
     ...(host && { host }),
-    ...(lifecycle && { lifecycle: parseBoundedJson(lifecycle, 'REGENT_LIFECYCLE') }),
+    ...(lifecycle && { lifecycle: parseBoundedJson(lifecycle, say`REGENT_LIFECYCLE`) }),
     ...value,
   }
 }

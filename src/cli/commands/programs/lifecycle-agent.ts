@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { Option, type Command } from 'commander'
 import { lifecycleDefaults } from '#agents/lifecycle/options.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { logLevels } from '#common/log/log-levels.ts'
 import { addressArgument, durationFrom, integerFrom, oneOf, pathArgument } from '#cli/terminal/arguments.ts'
 import type { Io } from '#cli/terminal/io.ts'
@@ -120,14 +121,17 @@ export function addLifecycleAgent(program: Command, io: Io): void {
 
 function requireServing({ tokenFile, open, dataDir }: Flags): void {
   if (dataDir !== undefined)
-    throw new RegentError('REGENT_BAD_REQUEST', '--data-dir is for a worker: give --server=false, or leave it out')
+    throw new RegentError('REGENT_BAD_REQUEST', say`--data-dir is for a worker: give --server=false, or leave it out`)
   if (tokenFile === undefined && open !== true)
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      'who may call is not said; give --token-file, or --open where callers made for KubeBlocks send no token',
+      say`who may call is not said; give --token-file, or --open where callers made for KubeBlocks send no token`,
     )
   if (tokenFile !== undefined && open === true)
-    throw new RegentError('REGENT_BAD_REQUEST', '--token-file asks for a token and --open for none; give one of them')
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      say`--token-file asks for a token and --open for none; give one of them`,
+    )
 }
 
 async function serve(flags: Flags, { env }: Io): Promise<void> {

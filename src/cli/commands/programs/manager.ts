@@ -2,6 +2,7 @@ import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { logLevels } from '#common/log/log-levels.ts'
 import {
   addressArgument,
@@ -119,12 +120,12 @@ export function addManager(program: Command, io: Io): void {
       if (stranger !== undefined && clusterDir === undefined)
         throw new RegentError(
           'REGENT_BAD_REQUEST',
-          `${stranger} is for the manager of a local cluster, which --cluster-dir names`,
+          say`${stranger} is for the manager of a local cluster, which --cluster-dir names`,
         )
       if (stranger !== undefined)
         throw new RegentError(
           'REGENT_BAD_REQUEST',
-          `${stranger} is for a manager on Kubernetes, --cluster-dir for that of a local cluster; give one or the other`,
+          say`${stranger} is for a manager on Kubernetes, --cluster-dir for that of a local cluster; give one or the other`,
         )
       await (clusterDir === undefined ? runOnKubernetes(flags, command, io) : runLocal({ ...flags, clusterDir }))
       // What is still open must not keep an ended manager alive.

@@ -2,6 +2,7 @@ import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
 import { Option, type Command } from 'commander'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { logLevels } from '#common/log/log-levels.ts'
 import { oneOf, pathArgument } from '#cli/terminal/arguments.ts'
 
@@ -26,7 +27,10 @@ export function addRouter(program: Command): void {
     .addOption(new Option('--config <file>', 'settings of a router on Kubernetes').argParser(pathArgument))
     .action(async ({ clusterDir, config, logLevel }: Said) => {
       if ((clusterDir === undefined) === (config === undefined))
-        throw new RegentError('REGENT_BAD_REQUEST', 'a router is told either --cluster-dir, or --config on Kubernetes')
+        throw new RegentError(
+          'REGENT_BAD_REQUEST',
+          say`a router is told either --cluster-dir, or --config on Kubernetes`,
+        )
       if (clusterDir !== undefined) await runLocal(resolve(clusterDir), logLevel)
       if (config !== undefined) await runOnKubernetes(resolve(config), logLevel)
       // What is still open must not keep an ended router alive.

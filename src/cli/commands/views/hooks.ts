@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander'
 import { momentNames, type HookMoment } from '#failover/protocol/hook-moments.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { clusterReference } from '#cli/terminal/arguments.ts'
 import { withApi, withDryRun, type DryRunOptions } from '#cli/terminal/common-options.ts'
 import type { Io } from '#cli/terminal/io.ts'
@@ -38,5 +39,8 @@ async function tryHooks(io: Io, cluster: string | undefined, options: TestOption
       io.out(line)
   const failed = (result.plan ?? []).filter((line) => line.includes(': failed: '))
   if (failed.length > 0)
-    throw new RegentError('REGENT_REFUSED', `${failed.length === 1 ? 'a hook' : `${failed.length} hooks`} failed`)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      say`${failed.length === 1 ? say`a hook` : say`${failed.length} hooks`} failed`,
+    )
 }

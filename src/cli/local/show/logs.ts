@@ -2,6 +2,7 @@ import { open, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { prettyFactory } from 'pino-pretty'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { allClusters, findCluster, type FoundCluster } from '#local/clusters/cluster-index.ts'
 import { isMissing } from '#local/files/input-file.ts'
 import { lastLines } from '#local/logs/log-tail.ts'
@@ -50,7 +51,7 @@ async function whichLogs(
   if (!known.includes(process))
     throw new RegentError(
       'REGENT_NOT_FOUND',
-      `cluster ${found.cluster.name} has no process "${process.slice(0, 60)}"; it has ${known.join(', ')}`,
+      say`cluster ${found.cluster.name} has no process "${process.slice(0, 60)}"; it has ${known.join(', ')}`,
     )
   return { found, processes: [process] }
 }

@@ -1,5 +1,6 @@
 import { open, rename, rm } from 'node:fs/promises'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import { findCluster, type FoundCluster } from '#local/clusters/cluster-index.ts'
 import type { LocalInstance } from '#local/folder/cluster-file.ts'
 import { firstLine } from '#local/files/input-file.ts'
@@ -51,7 +52,7 @@ export async function dump(name: string | undefined, { on, file, table }: DumpOp
   const output = await open(draft, 'wx', 0o600).catch((error: unknown) => {
     throw new RegentError(
       'REGENT_BAD_FILE',
-      `the file given with --file, ${file}, cannot be written: ${firstLine(error)}`,
+      say`the file given with --file, ${file}, cannot be written: ${firstLine(error)}`,
       { cause: error },
     )
   })
@@ -65,7 +66,7 @@ export async function dump(name: string | undefined, { on, file, table }: DumpOp
     if (code !== 0)
       throw new RegentError(
         'REGENT_REFUSED',
-        `mysqldump of ${instance.name} failed, as it says above; ${file} was not written`,
+        say`mysqldump of ${instance.name} failed, as it says above; ${file} was not written`,
       )
     await output.sync()
     await rename(draft, file)
@@ -85,7 +86,7 @@ function onlyOf(words: string): Dumped {
   if (schema === '' || notDumped.includes(schema))
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      `--table is "${words}": write schema.table, such as app.orders, or 'app.*' for one schema; those of MySQL and Regent are not dumped`,
+      say`--table is "${reported(words)}": write schema.table, such as app.orders, or 'app.*' for one schema; those of MySQL and Regent are not dumped`,
     )
   if (table === '*') return { what: [...ofDatabases, schema], head: '' }
   return { what: ['--', schema, table], head: `USE \`${schema.replaceAll('`', '``')}\`;\n` }
@@ -102,13 +103,13 @@ async function databasesOf(found: FoundCluster, instance: LocalInstance): Promis
   if (code !== 0)
     throw new RegentError(
       'REGENT_REFUSED',
-      `${instance.name} does not say which databases it has, as the client says above`,
+      say`${instance.name} does not say which databases it has, as the client says above`,
     )
   const databases = output.split('\n').filter((line) => line !== '')
   if (databases.length === 0)
     throw new RegentError(
       'REGENT_REFUSED',
-      `${instance.name} has no database but those of MySQL and Regent: there is nothing to dump`,
+      say`${instance.name} has no database but those of MySQL and Regent: there is nothing to dump`,
     )
   return databases
 }

@@ -3,7 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { volumeLayout } from '#agents/instance/volume-layout.ts'
-import { RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { FoundCluster } from '#local/clusters/cluster-index.ts'
 import type { LocalInstance } from '#local/folder/cluster-file.ts'
 import { replaceFile } from '#local/files/durable-file.ts'
@@ -30,11 +31,11 @@ export async function instanceFor(found: FoundCluster, on: string | undefined): 
   if (on === undefined)
     throw new RegentError(
       'REGENT_REFUSED',
-      `no primary of ${cluster.name} is published; name an instance with --on: ${names.join(', ')}`,
+      say`no primary of ${cluster.name} is published; name an instance with --on: ${names.join(', ')}`,
     )
   throw new RegentError(
     'REGENT_NOT_FOUND',
-    `cluster ${cluster.name} has no instance "${on}"; it has ${names.join(', ')}`,
+    say`cluster ${cluster.name} has no instance "${on}"; it has ${names.join(', ')}`,
   )
 }
 
@@ -86,7 +87,7 @@ async function commandFor({ cluster }: FoundCluster, program: ClientProgram): Pr
   if (basename(known) !== 'mysql' || (await firstExecutable([path])) === undefined)
     throw new RegentError(
       'REGENT_MYSQL_MISSING',
-      `there is no mysqldump beside ${known}, the mysql of ${cluster.name}; install the client programs of the same MySQL there`,
+      say`there is no mysqldump beside ${known}, the mysql of ${cluster.name}; install the client programs of the same MySQL there`,
     )
   return [...mysql.slice(0, -1), path]
 }
@@ -105,7 +106,7 @@ async function untilEnd(
       client.stdout?.setEncoding('utf8').on('data', (part: string) => (output += part))
       client.once('error', (error) =>
         reject(
-          new RegentError('REGENT_REFUSED', `the client ${program} cannot be started: ${error.message}`, {
+          new RegentError('REGENT_REFUSED', say`the client ${program} cannot be started: ${described(error)}`, {
             cause: error,
           }),
         ),

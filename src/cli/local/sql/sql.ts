@@ -1,6 +1,7 @@
 import { open, stat, type FileHandle } from 'node:fs/promises'
 import { isatty } from 'node:tty'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { findCluster } from '#local/clusters/cluster-index.ts'
 import { firstLine } from '#local/files/input-file.ts'
 import { instanceFor, runClient } from './mysql-client.ts'
@@ -54,13 +55,13 @@ function whatWasLeftOut(file: string, variables: readonly string[]): string {
  * Throws `REGENT_BAD_FILE`.
  */
 export async function openStatements(file: string): Promise<FileHandle> {
-  const called = `the file given with --file, ${file},`
+  const called = say`the file given with --file, ${file},`
   const input = await open(file, 'r').catch((error: unknown) => {
-    throw new RegentError('REGENT_BAD_FILE', `${called} cannot be opened: ${firstLine(error)}`, { cause: error })
+    throw new RegentError('REGENT_BAD_FILE', say`${called} cannot be opened: ${firstLine(error)}`, { cause: error })
   })
   const given = await input.stat()
   const isEndless = given.isCharacterDevice() && !isatty(input.fd) && given.rdev !== (await stat('/dev/null')).rdev
   if (!given.isDirectory() && !isEndless) return input
   await input.close()
-  throw new RegentError('REGENT_BAD_FILE', `${called} is a ${isEndless ? 'device' : 'folder'}, not a file`)
+  throw new RegentError('REGENT_BAD_FILE', say`${called} is a ${isEndless ? say`device` : say`folder`}, not a file`)
 }

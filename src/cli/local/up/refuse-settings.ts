@@ -6,6 +6,7 @@ import { volumeLayout } from '#agents/instance/volume-layout.ts'
 import { contradictsData, readGoodSettings } from '#agents/mysqld/good-settings.ts'
 import { askForSettings, runHere } from '#agents/mysqld/settings-check.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 import type { LocalCluster, MysqlPrograms } from '#local/folder/cluster-file.ts'
 import { agentConfigPath, type StateLayout } from '#local/folder/state-layout.ts'
 import { readAgentConfig } from '#cli/commands/programs/agent-config-file.ts'
@@ -29,20 +30,20 @@ export async function refuseUnknownSettings(
       const known = await readGoodSettings(volumeLayout(config.volume))
       const contradiction = known === undefined ? '' : contradictsData(known.good, config)
       if (contradiction !== '')
-        throw refused(`mysqld of ${name} would not start with the serverSettings in ${path}`, contradiction)
+        throw refused(say`mysqld of ${name} would not start with the serverSettings in ${path}`, contradiction)
       const own = JSON.stringify(config.serverSettings)
       if (own === '{}' || asked.has(own)) continue
       asked.add(own)
       const file = join(folder, 'my.cnf')
       await writeFile(file, renderServerConfig({ ...config, mysqld, pluginDir, shareDir }), { mode: 0o600 })
       const { words } = await askForSettings(mysqld, file, runHere)
-      if (words !== '') throw refused(`mysqld of ${name} refuses the serverSettings in ${path}`, words)
+      if (words !== '') throw refused(say`mysqld of ${name} refuses the serverSettings in ${path}`, reported(words))
     }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
 
-function refused(what: string, why: string): RegentError {
-  return new RegentError('REGENT_SETTINGS_REFUSED', `${what}: ${why}; nothing was changed`)
+function refused(what: Sayable, why: Sayable): RegentError {
+  return new RegentError('REGENT_SETTINGS_REFUSED', say`${what}: ${why}; nothing was changed`)
 }

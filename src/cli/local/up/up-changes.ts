@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClusterSpec } from '#failover/protocol/spec.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { FoundCluster } from '#local/clusters/cluster-index.ts'
 import type { LocalCluster } from '#local/folder/cluster-file.ts'
 import { readHosts } from '#local/addresses/hosts-file.ts'
@@ -25,7 +26,7 @@ export async function refuseChanges(found: FoundCluster, options: UpOptions, isU
   if (change !== undefined)
     throw new RegentError(
       isUp ? 'REGENT_ALREADY_RUNNING' : 'REGENT_REFUSED',
-      `${name} ${isUp ? 'is up' : 'exists already'} ${change}`,
+      say`${name} ${isUp ? say`is up` : say`exists already`} ${change}`,
     )
 }
 
@@ -63,7 +64,7 @@ async function modeChange({ dir, cluster }: FoundCluster, options: UpOptions): P
 /** What else such a file says is checked where the file is used. */
 async function modeIn(file: string | undefined): Promise<string | undefined> {
   if (file === undefined) return undefined
-  const said: unknown = await readYaml(file, 'the file given with --config')
+  const said: unknown = await readYaml(file, say`the file given with --config`)
   const mode = typeof said === 'object' && said !== null && 'mode' in said ? said.mode : undefined
   return typeof mode === 'string' ? mode : undefined
 }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { backupTaskOf, heartbeatMsOf } from '#failover/protocol/backup-settings.ts'
 import { whyTooExact } from '#failover/protocol/router-settings.ts'
 import type { ClusterSpec } from '#failover/protocol/spec.ts'
@@ -52,7 +53,10 @@ export async function up(io: Io, name: string, options: UpOptions): Promise<void
   }
   const cluster = await readClusterIfThere(dir)
   if (cluster === undefined)
-    throw new RegentError('REGENT_NOT_FOUND', `${dir} holds no local cluster any more: somebody took it down meanwhile`)
+    throw new RegentError(
+      'REGENT_NOT_FOUND',
+      say`${dir} holds no local cluster any more: somebody took it down meanwhile`,
+    )
   await settle(io, { dir, cluster }, was === 'new', began)
   if (was === 'up') io.note(`${name} is up already`)
   await printStatus(io, { dir, cluster }, options)
@@ -78,13 +82,13 @@ async function existing(name: string, dir: string): Promise<LocalCluster | undef
   if (cluster !== undefined && cluster.name !== name)
     throw new RegentError(
       'REGENT_REFUSED',
-      `${dir} holds the cluster ${cluster.name}; choose another folder for ${name} with --data`,
+      say`${dir} holds the cluster ${cluster.name}; choose another folder for ${name} with --data`,
     )
   const known = await folderOf(name)
   if (cluster === undefined && known !== dir && (await readClusterIfThere(known)) !== undefined) {
     throw new RegentError(
       'REGENT_REFUSED',
-      `the cluster ${name} lives in ${known}; leave --data out, or remove it first with "regent local down ${name} --purge"`,
+      say`the cluster ${name} lives in ${known}; leave --data out, or remove it first with "regent local down ${name} --purge"`,
       { remedy: '' },
     )
   }
@@ -171,7 +175,7 @@ function orchestratorOf(
 /** Who says how servers are called, where nobody is answered, is told instead of being heard by nobody. */
 function requireInterface({ orchestratorPort, orchestratorHosts }: UpOptions, before: LocalCluster | undefined): void {
   if (orchestratorHosts === undefined || (orchestratorPort ?? before?.orchestrator) !== undefined) return
-  throw new RegentError('REGENT_BAD_REQUEST', 'say where orchestrator’s interface is served: --orchestrator-port')
+  throw new RegentError('REGENT_BAD_REQUEST', say`say where orchestrator’s interface is served: --orchestrator-port`)
 }
 
 function defined<Options extends object>(options: Options): Partial<Options> {
@@ -185,7 +189,10 @@ async function routerFor(
   { spec, before }: { readonly spec: ClusterSpec; readonly before?: LocalRouter | undefined },
 ): Promise<LocalRouter | undefined> {
   if (router === false && routerConfig !== undefined)
-    throw new RegentError('REGENT_BAD_REQUEST', '--no-router and --router-config contradict each other; give only one')
+    throw new RegentError(
+      'REGENT_BAD_REQUEST',
+      say`--no-router and --router-config contradict each other; give only one`,
+    )
   if (!(router ?? (routerConfig !== undefined || before !== undefined))) return undefined
   const settings = routerConfig === undefined ? (before?.settings ?? {}) : await readRouterSettings(routerConfig)
   const why = whyTooExact(settings, heartbeatMsOf(backupTaskOf(spec.backup)))

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClusterView } from '#api-contract/views.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { FoundCluster } from '#local/clusters/cluster-index.ts'
 import { openLocal } from '#cli/connection/connect.ts'
 import type { Io } from '#cli/terminal/io.ts'
@@ -32,10 +33,10 @@ export async function waitUntilWhole(
     if (performance.now() > until)
       throw new RegentError(
         'REGENT_TIMED_OUT',
-        `${cluster.name} is not whole after ${Math.round(deadlineMs / 1_000)} s: ${missing?.sentence ?? 'whole for a moment only'}`,
+        say`${cluster.name} is not whole after ${Math.round(deadlineMs / 1_000)} s: ${missing?.sentence ?? say`whole for a moment only`}`,
       )
     await sleep(lookEveryMs, undefined, { signal }).catch(() => {
-      throw new RegentError('REGENT_REFUSED', 'interrupted')
+      throw new RegentError('REGENT_REFUSED', say`interrupted`)
     })
   }
 }

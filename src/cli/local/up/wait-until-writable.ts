@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { supervisorStatus } from '#local/supervisor/background.ts'
 import type { FoundCluster } from '#local/clusters/cluster-index.ts'
 import { explainingLines } from '#local/logs/log-tail.ts'
@@ -39,7 +40,7 @@ export async function waitUntilWritable(io: Io, { dir, cluster }: FoundCluster, 
         began,
       )
     await sleep(lookEveryMs, undefined, { signal }).catch(() => {
-      throw new RegentError('REGENT_REFUSED', 'interrupted')
+      throw new RegentError('REGENT_REFUSED', say`interrupted`)
     })
   }
 }
@@ -88,30 +89,33 @@ export function waitForManager(error: unknown): undefined {
 async function refuseHopeless(layout: StateLayout, began: number): Promise<void> {
   const processes = await supervisorStatus(layout)
   if (processes === undefined)
-    throw new RegentError('REGENT_REFUSED', await explained('the supervisor ended', layout, ['supervisor'], began))
+    throw new RegentError(
+      'REGENT_REFUSED',
+      say`${await explained('the supervisor ended', layout, ['supervisor'], began)}`,
+    )
   const failing = processes.filter((process) => process.ends >= hopelessEnds)
   if (failing.length === 0) return
   const [first] = failing
   throw new RegentError(
     'REGENT_REFUSED',
-    await explained(
+    say`${await explained(
       `${first?.name} ended ${first?.ends} times (${first?.lastEnd})`,
       layout,
       failing.map((process) => process.name),
       began,
-    ),
+    )}`,
   )
 }
 
 async function tooLate(layout: StateLayout, instances: readonly string[], began: number): Promise<RegentError> {
   return new RegentError(
     'REGENT_TIMED_OUT',
-    await explained(
+    say`${await explained(
       `it took no writes within ${deadlineMs / 1000} s`,
       layout,
       ['supervisor', 'manager', ...instances],
       began,
-    ),
+    )}`,
   )
 }
 

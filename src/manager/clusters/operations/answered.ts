@@ -1,5 +1,6 @@
 import type { OperationResult } from '#api-contract/operation-result.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 import type { Request } from '#failover/judge/situation.ts'
 import type { EndedRecovery } from '#manager/loop/books/recovery-book.ts'
 import type { OperatedCluster } from './asking.ts'
@@ -30,14 +31,14 @@ export async function answered(
 export function resultOf(
   { loop }: OperatedCluster,
   recovery: EndedRecovery | undefined,
-  what: string,
+  what: Sayable,
 ): Pick<OperationResult, 'sentence' | 'recovery'> {
   if (recovery === undefined)
-    throw new RegentError('REGENT_TIMED_OUT', `${what} has not ended in time: ${loop.decision?.sentence ?? ''}`)
+    throw new RegentError('REGENT_TIMED_OUT', say`${what} has not ended in time: ${loop.decision?.sentence ?? ''}`)
   if (recovery.outcome === 'succeeded') return { sentence: recovery.sentence, recovery: recovery.id }
   throw new RegentError(
     recovery.timedOut ? 'REGENT_TIMED_OUT' : 'REGENT_REFUSED',
-    `${recovery.sentence} (recovery ${recovery.id})`,
+    say`${reported(recovery.sentence)} (recovery ${recovery.id})`,
     recovery.namesCommand ? { remedy: '' } : {},
   )
 }

@@ -1,4 +1,4 @@
-import { printed, say, type Sentence } from '#common/sentence/sentence.ts'
+import { printed, reported, say, type Sentence } from '#common/sentence/sentence.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { Platform } from '#common/ports/platform.ts'
 import type { Transport, World } from '#common/ports/ports.ts'
@@ -39,7 +39,7 @@ export class Asking {
     if (record === undefined)
       throw new RegentError(
         'REGENT_REFUSED',
-        `cluster ${cluster} has no primary yet: ${this.cluster.loop.decision?.sentence ?? 'it is starting'}`,
+        say`cluster ${cluster} has no primary yet: ${this.cluster.loop.decision?.sentence ?? say`it is starting`}`,
       )
     return { ...this.input, record }
   }
@@ -47,7 +47,7 @@ export class Asking {
   mustExist(instance: string): void {
     const known = this.input.snapshot.instances.map(({ name }) => name)
     if (!known.includes(instance))
-      throw new RegentError('REGENT_NOT_FOUND', `there is no instance ${instance}; there are ${known.join(', ')}`)
+      throw new RegentError('REGENT_NOT_FOUND', say`there is no instance ${instance}; there are ${known.join(', ')}`)
   }
 
   /** Who asks while another one is under way would hear how that one ends. */
@@ -61,7 +61,7 @@ export class Asking {
     const whole = this.#withWayOut(sentence)
     const said = this.printed(whole)
     if (!this.#dryRun) this.cluster.declined(said)
-    return new RegentError('REGENT_REFUSED', said, whole.namesCommand ? { remedy: '' } : {})
+    return new RegentError('REGENT_REFUSED', say`${reported(said)}`, whole.namesCommand ? { remedy: '' } : {})
   }
 
   /** The sentence, with the commands of the place where the cluster is. */

@@ -16,7 +16,7 @@ export const backup: Performer<'backup'> = (asking, { instance: asked, name: wan
   const situation = asking.situation()
   if (asked !== undefined) asking.mustExist(asked)
   const { snapshot, cluster, wallMs } = situation
-  const store = storeIn(situation, 'backup')
+  const store = storeIn(situation, say`backup`)
   const name = nameOf(wanted, wallMs)
   const busy = underWay(liveViews(snapshot))
   if (busy !== undefined && busy.name === wanted)
@@ -47,6 +47,6 @@ function nameOf(wanted: string | undefined, wallMs: number): string {
   if (secondOf(wanted) !== null) return wanted
   throw new RegentError(
     'REGENT_BAD_REQUEST',
-    `a backup cannot be named ${wanted}: that is no time such as 20261126T031209Z`,
+    say`a backup cannot be named ${wanted}: that is no time such as 20261126T031209Z`,
   )
 }

@@ -31,7 +31,7 @@ export function failover(asking: Asking, request: OperationRequest<'failover'>):
     act: async () => {
       const asked = { kind: 'failover', id: cluster.world.random.hex(12), to, acceptLoss } as const
       const forHooksMs = longestOf(hooksAt(situation.spec.hooks, 'beforeFailover'))
-      return resultOf(cluster, await answered(cluster, asked, forHooksMs + patienceMs), 'failover')
+      return resultOf(cluster, await answered(cluster, asked, forHooksMs + patienceMs), say`failover`)
     },
   }
 }

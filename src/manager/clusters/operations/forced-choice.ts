@@ -31,7 +31,7 @@ export function chooseLeader(asking: Asking, to: InstanceName | null): Plan {
       // Where the server of `to` is dead, or others are to be seeded first, another recovery follows.
       if (record !== undefined && instanceOf(record.primary) === to)
         return { sentence: say`${to} leads; given up: ${plan.givenUp}` }
-      return resultOf(cluster, recovery, 'a forced choice of who leads')
+      return resultOf(cluster, recovery, say`a forced choice of who leads`)
     },
   }
 }

@@ -15,7 +15,7 @@ export const rehearse: Performer<'rehearse'> = (asking, { instance: asked }) => 
   const situation = asking.situation()
   if (asked !== undefined) asking.mustExist(asked)
   const { snapshot, cluster, wallMs } = situation
-  const store = storeIn(situation, 'rehearsal')
+  const store = storeIn(situation, say`rehearsal`)
   const busy = rehearsalUnderWay(liveViews(snapshot))
   if (busy !== undefined)
     throw asking.refusal(say`no rehearsal of ${cluster}: ${busy.instance} has rehearsal ${busy.name} under way`)

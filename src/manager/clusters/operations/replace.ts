@@ -14,7 +14,7 @@ export const replace: Performer<'replace'> = (asking, { instance, acceptLoss }) 
   if (makeAnew === undefined)
     throw new RegentError(
       'REGENT_REFUSED',
-      `no replacement of ${instance}: nothing where ${situation.cluster} runs can make a volume anew`,
+      say`no replacement of ${instance}: nothing where ${situation.cluster} runs can make a volume anew`,
     )
   const planned = planReplace(situation, instance, acceptLoss, modeOf(situation.spec))
   if ('refusal' in planned) throw asking.refusal(say`no replacement of ${instance}: ${planned.refusal}`)

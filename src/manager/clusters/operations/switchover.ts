@@ -35,7 +35,7 @@ export function switchover(asking: Asking, request: OperationRequest<'switchover
       const recovery = await answered(cluster, asked, forHooksMs + timeoutMs + patienceMs, cameFirst)
       if (recovery !== undefined && cameFirst(recovery))
         throw asking.refusal(say`no switchover: another ${recovery.kind} came first: ${recovery.sentence}`)
-      return resultOf(cluster, recovery, `switchover to ${to}`)
+      return resultOf(cluster, recovery, say`switchover to ${to}`)
     },
   }
 }

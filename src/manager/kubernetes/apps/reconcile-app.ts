@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import type { Clock } from '#common/ports/ports.ts'
 import { deleteObject } from '#controller-runtime/changes/delete-object.ts'
 import { applyObject, applyStatus } from '#controller-runtime/changes/server-side-apply.ts'
@@ -101,7 +102,7 @@ function namesOf(app: App): { readonly deployment: ObjectKey; readonly service: 
 /** The API server takes everything its schema allows while no webhook answers. */
 function refuseUnfollowable(app: App): void {
   const complaints = [...complaintsAboutApp(app)]
-  if (complaints.length > 0) throw new RegentError('REGENT_BAD_REQUEST', complaints.join('; '))
+  if (complaints.length > 0) throw new RegentError('REGENT_BAD_REQUEST', say`${reported(complaints.join('; '))}`)
 }
 
 /** An apply would take over an object of somebody else, and the App would delete that with itself. */
@@ -111,7 +112,7 @@ function refuseForeign(app: App, live: KubeObject): void {
   if (isGiven) return
   throw new RegentError(
     'REGENT_REFUSED',
-    `${live.kind} ${keyText(keyOf(live))} is not of App ${app.metadata.name}, which needs its name: nothing of it is changed. Give the App another name, or delete it`,
+    say`${live.kind} ${keyText(keyOf(live))} is not of App ${app.metadata.name}, which needs its name: nothing of it is changed. Give the App another name, or delete it`,
   )
 }
 
@@ -136,12 +137,12 @@ async function keepDeployment(
 ): Promise<Deployment> {
   const wanted = deploymentOf(app)
   const now = await applied(client, deployments, wanted, signal)
-  say(recorder, app, putRight.sentence(wanted, live, now))
-  say(recorder, app, await templates.keep(wanted, now, signal))
+  mention(recorder, app, putRight.sentence(wanted, live, now))
+  mention(recorder, app, await templates.keep(wanted, now, signal))
   return now
 }
 
-function say(recorder: Keeping['recorder'], app: App, note: string): void {
+function mention(recorder: Keeping['recorder'], app: App, note: string): void {
   if (note !== '') recorder.record({ regarding: app, type: 'Warning', reason: 'PutRight', action: 'PutRight', note })
 }
 
@@ -159,13 +160,13 @@ async function keepService(
   }
   const apply = () => applied(client, services, wanted, signal)
   const now = await (live === undefined ? apply() : applyOverOthers(wanted, apply, { client, signal }))
-  say(recorder, app, putRight.sentence(wanted, live, now))
+  mention(recorder, app, putRight.sentence(wanted, live, now))
   // An apply takes nothing away that others added, and that leads clients elsewhere.
   const added = addedToService(wanted, now)
   if (added === undefined) return now
   const kept = await client.patch(services, keyOf(wanted), { spec: added.spec }, { fieldManager, signal })
   const what = `Service ${wanted.metadata.name} had what is not the App’s: ${added.what}. It is taken away`
-  say(recorder, app, what)
+  mention(recorder, app, what)
   return kept
 }
 

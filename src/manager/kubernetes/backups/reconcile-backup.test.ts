@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { OperationResult } from '#api-contract/operation-result.ts'
 import type { ClusterView } from '#api-contract/views.ts'
 import type { Happening } from '#controller-runtime/events/event-correlator.ts'
@@ -33,7 +34,7 @@ function someCluster() {
         _name: string,
         { instance = 'shop-2', name = run, dryRun }: { instance?: string; name?: string; dryRun: boolean },
       ) => {
-        if (state.refusal !== '') throw new RegentError('REGENT_REFUSED', state.refusal)
+        if (state.refusal !== '') throw new RegentError('REGENT_REFUSED', say`${state.refusal}`)
         if (!dryRun) asked.push(`${instance} ${name}`)
         return { done: !dryRun, dryRun, sentence: '', instance, backup: name } as OperationResult
       },

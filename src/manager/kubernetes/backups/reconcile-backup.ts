@@ -1,4 +1,5 @@
 import { describeError, RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Clock } from '#common/ports/ports.ts'
 import { isConflict, isNotFound } from '#controller-runtime/client/kube-api-error.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
@@ -106,8 +107,9 @@ async function begin(
   const { client, clock, backups, book } = parts
   const { metadata, spec } = object
   if (cluster === undefined)
-    throw new RegentError('REGENT_REFUSED', `there is no MySQLCluster ${metadata.namespace}/${spec.cluster} yet`)
-  if (!cluster.loop.leads) throw new RegentError('REGENT_REFUSED', 'the manager is still reading the cluster’s record')
+    throw new RegentError('REGENT_REFUSED', say`there is no MySQLCluster ${metadata.namespace}/${spec.cluster} yet`)
+  if (!cluster.loop.leads)
+    throw new RegentError('REGENT_REFUSED', say`the manager is still reading the cluster’s record`)
   const end = book.claim({ namespace: metadata.namespace ?? '', name: spec.cluster }, object, backups.list())
   try {
     const wish = { instance: spec.instance, name: undefined, dryRun: true }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { keyOf, keyText, type ObjectKey } from '#controller-runtime/objects/objects.ts'
 import { runOf } from '#kube/backup/backup-course.ts'
 import type { MySQLBackupStatus } from '#kube/backup/backup-schema.ts'
@@ -29,8 +30,8 @@ export class RunBook {
         one.status?.phase === 'Running',
     )
     if (other !== undefined)
-      throw new RegentError('REGENT_REFUSED', `it waits for MySQLBackup ${other.metadata.name}, which runs`)
-    if (this.#choosing.has(text)) throw new RegentError('REGENT_REFUSED', 'it waits for another one that begins now')
+      throw new RegentError('REGENT_REFUSED', say`it waits for MySQLBackup ${other.metadata.name}, which runs`)
+    if (this.#choosing.has(text)) throw new RegentError('REGENT_REFUSED', say`it waits for another one that begins now`)
     this.#choosing.add(text)
     return () => void this.#choosing.delete(text)
   }

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import type { Webhook } from '#failover/protocol/hook.ts'
 import { secrets } from '#kube/secrets/secrets.ts'
@@ -21,6 +22,6 @@ export async function secretOfWebhook(
     .toString('utf8')
     .trim()
   if (secret !== '') return secret
-  const what = found === undefined ? 'is not there' : `has nothing under ${key}`
-  throw new RegentError('REGENT_REFUSED', `Secret ${namespace}/${name} ${what}, and nothing is sent without it`)
+  const what = found === undefined ? say`is not there` : say`has nothing under ${key}`
+  throw new RegentError('REGENT_REFUSED', say`Secret ${namespace}/${name} ${what}, and nothing is sent without it`)
 }

@@ -11,6 +11,7 @@ import { podEvents } from '#kube/pod-events/pod-event.ts'
 import { pods } from '#kube/pods/stateful-set.ts'
 import { secrets } from '#kube/secrets/secrets.ts'
 import { keptPod, keptSecret } from './kept.ts'
+import { say } from '#common/sentence/sentence.ts'
 
 const megabyte = 'x'.repeat(1_000_000)
 const mebibyte = 1024 * 1024
@@ -35,7 +36,7 @@ function aFlood(resource: Resource, count: number, rest: object) {
     // What the API server has in its cache comes in one piece.
     const end = resourceVersion === '0' ? count + 1 : Math.min(count + 1, begin + limit)
     const bytes = (end - begin) * megabyte.length
-    if (bytes > mostBytes) throw new AnswerTooLarge('GET', mostBytes)
+    if (bytes > mostBytes) throw new AnswerTooLarge(say`GET`, mostBytes)
     pages.push(bytes)
     const items = Array.from({ length: end - begin }, (_one, at) => object(begin + at)) as unknown as Kind[]
     return { items, resourceVersion: '1', ...(end <= count && { continue: `${end}` }) } satisfies ObjectList<Kind>

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { reported, say } from '#common/sentence/sentence.ts'
 import { keyOf, type KubeObject, type Resource } from '#controller-runtime/objects/objects.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import { storePlaces } from '#kube/spec/backup-places.ts'
@@ -47,7 +48,7 @@ export async function refuseUselessStore(
   if (complaints.length > 0)
     throw new RegentError(
       'REGENT_REFUSED',
-      `${complaints.join('; ')}: put that right, or take the store out of the spec; until then no pod is changed`,
+      say`${reported(complaints.join('; '))}: put that right, or take the store out of the spec; until then no pod is changed`,
     )
 }
 

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { World } from '#common/ports/ports.ts'
 import { deleteObject } from '#controller-runtime/changes/delete-object.ts'
 import { isAlreadyExists, isConflict, isInvalid } from '#controller-runtime/client/kube-api-error.ts'
@@ -249,15 +250,10 @@ async function createInternal(
   const { namespace, name } = cluster.metadata
   const claims = await claimsOf(client, cluster, signal)
   if ((cluster.status?.epoch ?? 0) > 0 || claims.some(({ metadata }) => metadata.deletionTimestamp === undefined)) {
-    const inPods =
-      `kubectl -n ${namespace} exec ${name}-0 -c ${agentContainer} -- cat ${podPaths.secrets}/account-secret, ` +
-      `and agent-token beside it; ${passwordGeneration} only from a backup`
+    const inPods = say`kubectl -n ${namespace} exec ${name}-0 -c ${agentContainer} -- cat ${podPaths.secrets}/account-secret, and agent-token beside it; ${passwordGeneration} only from a backup`
     throw new RegentError(
       'REGENT_REFUSED',
-      `Secret ${namespace}/${namesOf(name).internal} is gone, and the servers on the cluster's volumes ` +
-        'know the passwords that were made from it: a new one would lock everybody out. Make it again ' +
-        `from a backup or from a running pod (${inPods}); for a new cluster without the old data delete ` +
-        'the volume claims first',
+      say`Secret ${namespace}/${namesOf(name).internal} is gone, and the servers on the cluster's volumes know the passwords that were made from it: a new one would lock everybody out. Make it again from a backup or from a running pod (${inPods}); for a new cluster without the old data delete the volume claims first`,
     )
   }
   const [secret] = secretsOf(cluster, new Map(), world.random)

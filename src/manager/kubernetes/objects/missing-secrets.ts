@@ -1,5 +1,6 @@
 import type { V1Container, V1PodSpec } from '@kubernetes/client-node'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import { keyOf } from '#controller-runtime/objects/objects.ts'
 import type { StatefulSet } from '#kube/pods/stateful-set.ts'
@@ -22,9 +23,7 @@ export async function refuseMissingSecrets(
   const [is, it] = missing.length === 1 ? ['is', 'it'] : ['are', 'them']
   throw new RegentError(
     'REGENT_REFUSED',
-    `Secret ${missing.map((name) => `${keyOf(next).namespace}/${name}`).join(', ')} ${is} not there, ` +
-      `and the pods that the spec asks for cannot start without ${it}: make ${it}, or take ${it} out ` +
-      'of the spec; until then no pod is changed',
+    say`Secret ${missing.map((name) => `${keyOf(next).namespace}/${name}`).join(', ')} ${is} not there, and the pods that the spec asks for cannot start without ${it}: make ${it}, or take ${it} out of the spec; until then no pod is changed`,
   )
 }
 

@@ -1,4 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import { listInPages } from '#controller-runtime/client/list-pages.ts'
 import { firstMade, NamespaceBudget } from '#controller-runtime/client/namespace-budget.ts'
@@ -56,8 +57,7 @@ export async function readMembers(client: Reader, owner: Owner, signal: AbortSig
   const over = () => {
     throw new RegentError(
       'REGENT_REFUSED',
-      `${owner.kind} ${namespace}/${name} has more pods than this manager looks at (${membersBytes / 1024 / 1024} ` +
-        'MiB): nothing that they say of themselves counts',
+      say`${owner.kind} ${namespace}/${name} has more pods than this manager looks at (${membersBytes / 1024 / 1024} MiB): nothing that they say of themselves counts`,
     )
   }
   const budget = new NamespaceBudget<Pod>({ bytesPerNamespace: membersBytes, rank: firstMade }, over)

@@ -23,6 +23,7 @@ import {
 } from '#kube/pod-events/testing-component.ts'
 import { pods, statefulSets, type Pod, type StatefulSet } from '#kube/pods/stateful-set.ts'
 import { mostInARun, podEventPipeline } from './pod-events.ts'
+import { say as sentence } from '#common/sentence/sentence.ts'
 
 const namespace = 'shops'
 const annotations = { [marks.roles]: exclusivePrimary }
@@ -164,7 +165,7 @@ describe('An Event of an agent', () => {
     let conflicts = 1
     client.before = (verb) => {
       if (verb !== 'patch' || conflicts-- <= 0) return
-      throw new KubeApiError('somebody else was first', { status: 409, reason: 'Conflict' })
+      throw new KubeApiError(sentence`somebody else was first`, { status: 409, reason: 'Conflict' })
     }
     const said = await say(roleSaid(0, 'primary'))
     await world.advance(100)
@@ -181,7 +182,7 @@ describe('An Event of an agent', () => {
     let isIll = true
     const patch = client.patch.bind(client)
     client.patch = async (resource, key, ...rest) => {
-      if (key.name === 'db-1' && isIll) throw new KubeApiError('not now', { status: 500 })
+      if (key.name === 'db-1' && isIll) throw new KubeApiError(sentence`not now`, { status: 500 })
       return patch(resource, key, ...rest)
     }
     for (const event of [one, other]) hear({ ...event, metadata: { ...event.metadata, resourceVersion: '5' } })
