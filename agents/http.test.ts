@@ -247,7 +247,7 @@ describe('an agent', () => {
       status,
       code,
       instance: path,
-      detail: expect.stringContaining(detail) as string,
+      detail: expect.stringContaining(String(detail)) as string,
     })
     expect(answer.text).not.toContain(token)
     expect(obey).not.toHaveBeenCalled()

@@ -3,7 +3,7 @@ import { TLSSocket } from 'node:tls'
 import { carriesToken } from '#common/http/bearer-token.ts'
 import { parseBoundedJson } from '#common/input/bounded-json.ts'
 import { described, RegentError } from '#common/errors/errors.ts'
-import { reported, say } from '#common/sentence/sentence.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { createServer } from '#common/http/node-http.ts'
 import { withParts } from '#common/sentence/sentence-wire.ts'
 import { createTlsServer } from '#common/tls/tls-server.ts'
@@ -68,7 +68,7 @@ export function createAgentServer(
       refuse(
         request,
         response,
-        new RegentError('REGENT_UNAUTHORIZED', say`the caller’s certificate is refused: ${reported(complaint)}`),
+        new RegentError('REGENT_UNAUTHORIZED', say`the caller’s certificate is refused: ${complaint}`),
       )
     },
   )
@@ -102,16 +102,18 @@ export function createProbeServer(handlers: Pick<AgentHandlers, 'isLive' | 'isRe
   })
 }
 
-function complaintAboutCaller({ socket }: IncomingMessage, certificates: CertificateSource): string | undefined {
+function complaintAboutCaller({ socket }: IncomingMessage, certificates: CertificateSource): Sentence | undefined {
   const own = certificates.current()
-  if (!(socket instanceof TLSSocket) || own === undefined) return 'it cannot be checked'
+  if (!(socket instanceof TLSSocket) || own === undefined) return say`it cannot be checked`
   const shown = socket.getPeerX509Certificate()
-  if (shown === undefined) return 'none was shown'
+  if (shown === undefined) return say`none was shown`
   // A code on the server's side, whatever its type says.
   if (!socket.authorized)
-    return complaintAboutPeer(String(socket.authorizationError)) ?? `it fails with ${String(socket.authorizationError)}`
+    return (
+      complaintAboutPeer(String(socket.authorizationError)) ?? say`it fails with ${String(socket.authorizationError)}`
+    )
   const name = ownTlsName(own)
-  return mayCall(shown, name) ? undefined : `it is for ${shown.subjectAltName ?? 'nobody'}, and calls ${name}`
+  return mayCall(shown, name) ? undefined : say`it is for ${shown.subjectAltName ?? say`nobody`}, and calls ${name}`
 }
 
 interface Exchange {
@@ -216,5 +218,5 @@ function sendProblem(response: ServerResponse, problem: Problem): void {
     response.destroy()
     return
   }
-  response.writeHead(problem.status, { 'content-type': problemContentType }).end(JSON.stringify(problem))
+  response.writeHead(problem.status, { 'content-type': problemContentType }).end(withParts(problem))
 }

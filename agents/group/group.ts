@@ -1,4 +1,4 @@
-import type { Sentence } from '#common/sentence/sentence.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { groupAddress } from '#failover/protocol/group-address.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { DemoteOrder, ExpelOrder, PromiseOrder } from '#failover/protocol/order.ts'
@@ -195,10 +195,10 @@ export class Group implements Mode<Step> {
   }
 
   /** Whoever is just joining is as good as in. */
-  whyNotSeeded(): string | null {
+  whyNotSeeded(): Sentence | null {
     const { process, observer, jobs } = this.#parts
     const state = process.state === 'running' ? (observer.server?.group?.state ?? 'OFFLINE') : 'OFFLINE'
-    return jobs.startingGroup !== null || state !== 'OFFLINE' ? 'it is still in its replication group' : null
+    return jobs.startingGroup !== null || state !== 'OFFLINE' ? say`it is still in its replication group` : null
   }
 
   /** A commit that waits for its group is acknowledged by the group, or not at all. */

@@ -1,5 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
-import { counted, reported, say } from '#common/sentence/sentence.ts'
+import { counted, say } from '#common/sentence/sentence.ts'
 import { rowsOf, whyNoTimeToUndo, type OpenChange } from '#topology/snapshot/open-changes.ts'
 import type { Parts } from '../instance/parts.ts'
 
@@ -9,7 +9,7 @@ const lookAgainMs = 100
 /** Before anything is ended: ended and not undone in time, their work would be lost for a demotion that is undone. */
 export function refuseWithoutTimeToUndo(changes: readonly OpenChange[], leftMs: number): void {
   const why = whyNoTimeToUndo(changes, leftMs)
-  if (why !== null) throw new RegentError('REGENT_ORDER_NOT_ALLOWED', say`demotion refused: ${reported(why)}`)
+  if (why !== null) throw new RegentError('REGENT_ORDER_NOT_ALLOWED', say`demotion refused: ${why}`)
 }
 
 /** What runs long gets its grace while writes still flow: it costs no outage. */

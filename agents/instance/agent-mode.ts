@@ -49,7 +49,7 @@ export interface Mode<S = Step> extends Decider<S> {
    */
   waitsToEnd(waitedMs: number): Sentence | null
   /** Why its data may not be given up now for a copy, by what its server does; null where they may. */
-  whyNotSeeded(): string | null
+  whyNotSeeded(): Sentence | null
   /** Its server is killed at its end, since a stop in order would acknowledge what waits. */
   isKilledAtEnd(): boolean
   /** The last thing before its server is stopped in order: it receives nothing more. */

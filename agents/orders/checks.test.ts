@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { Order, OrderName } from '#failover/protocol/order.ts'
 import { gtids, hostOf } from '#topology/testing.ts'
@@ -227,7 +228,7 @@ describe('an agent refuses', () => {
       'it is still in its replication group',
       'reseed',
       reseed(),
-      { ...uncounted, whyNotSeeded: 'it is still in its replication group' },
+      { ...uncounted, whyNotSeeded: say`it is still in its replication group` },
     ],
     'to be seeded again while it counts': ['it is counted in the sync set', 'reseed', reseed()],
     'to be seeded again when it holds something else': [

@@ -1,5 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
-import { say } from '#common/sentence/sentence.ts'
+import { say, text, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { Addressed } from '#failover/protocol/message.ts'
 import type { RenounceOrder, ReseedOrder } from '#failover/protocol/order.ts'
@@ -19,10 +19,10 @@ export interface OrderState {
   /** What it holds now, as text, for a re-seed; null while unknown. */
   readonly holds: string | null
   /** Why its data may not be given up now (`Mode.whyNotSeeded`); null where they may. */
-  readonly whyNotSeeded: string | null
+  readonly whyNotSeeded: Sentence | null
 }
 
-export type Check = readonly [failed: boolean, why: string]
+export type Check = readonly [failed: boolean, why: Sayable]
 
 /**
  * What an agent checks of every order before anything is written or done (docs/why/safety.md, "Whole orders"). Throws
@@ -79,14 +79,14 @@ export function requireAddressee(
 /** The promise is smaller, or equal and everything is still stopped. */
 export function promiseChecks(order: Addressed, { stored }: OrderState): readonly Check[] {
   const acted = stored.assignment?.epoch ?? 0
-  return [[acted >= order.epoch, `it acts on an assignment of epoch ${acted} already`]]
+  return [[acted >= order.epoch, say`it acts on an assignment of epoch ${acted} already`]]
 }
 
 export function demoteChecks(order: Addressed, { stored, process }: OrderState): readonly Check[] {
   return [
-    [stored.assignment?.role !== 'primary', 'it is no primary'],
-    [stored.assignment?.epoch !== order.epoch - 1, `it is primary of epoch ${stored.assignment?.epoch ?? 0}`],
-    [process !== 'running', `mysqld is ${process}`],
+    [stored.assignment?.role !== 'primary', say`it is no primary`],
+    [stored.assignment?.epoch !== order.epoch - 1, say`it is primary of epoch ${stored.assignment?.epoch ?? 0}`],
+    [process !== 'running', say`mysqld is ${process}`],
   ]
 }
 
@@ -95,22 +95,22 @@ export function assignChecks(order: Assignment, { stored, process }: OrderState)
   const acted = now?.epoch ?? 0
   const isNow = acted === order.epoch ? now?.role : undefined
   return [
-    [acted > order.epoch, `it acts on epoch ${acted}`],
-    [stored.seeding, 'a seeding has not ended'],
-    [order.role === 'replica' && isNow === 'primary', 'it is the primary of that very epoch'],
-    [order.role === 'primary' && isNow === 'replica', 'it is a replica in that very epoch'],
+    [acted > order.epoch, say`it acts on epoch ${acted}`],
+    [stored.seeding, say`a seeding has not ended`],
+    [order.role === 'replica' && isNow === 'primary', say`it is the primary of that very epoch`],
+    [order.role === 'primary' && isNow === 'replica', say`it is a replica in that very epoch`],
     [
       order.role === 'primary' && !order.mayRestart && isNow !== 'primary' && process !== 'running',
-      `mysqld is ${process}`,
+      say`mysqld is ${process}`,
     ],
   ]
 }
 
 export function fetchChecks(order: Addressed, { stored, promiseReport, process }: OrderState): readonly Check[] {
   return [
-    [stored.promise !== order.epoch, `it promised epoch ${stored.promise}`],
-    [promiseReport?.epoch !== order.epoch, 'it has not stopped under that promise'],
-    [process !== 'running', `mysqld is ${process}`],
+    [stored.promise !== order.epoch, say`it promised epoch ${stored.promise}`],
+    [promiseReport?.epoch !== order.epoch, say`it has not stopped under that promise`],
+    [process !== 'running', say`mysqld is ${process}`],
   ]
 }
 
@@ -120,20 +120,20 @@ export function reseedChecks(order: ReseedOrder, { stored, holds, whyNotSeeded }
   const isBeside = order.beside === true
   const isAsTold = stored.seeding || holds === order.destroys
   return [
-    [leadsSince(now, order.epoch), 'it is the primary'],
-    [stored.unproven, 'a copy is not proven yet'],
-    [now?.role === 'replica' && now.counted && !isBeside, 'it is counted in the sync set'],
-    [whyNotSeeded !== null, whyNotSeeded ?? ''],
-    [isBeside && !acts, `it holds nothing any more, or does not act on epoch ${order.epoch}`],
-    [!isAsTold, `it holds ${abbreviate(holds)}, the order destroys ${abbreviate(order.destroys)}`],
+    [leadsSince(now, order.epoch), say`it is the primary`],
+    [stored.unproven, say`a copy is not proven yet`],
+    [now?.role === 'replica' && now.counted && !isBeside, say`it is counted in the sync set`],
+    [whyNotSeeded !== null, whyNotSeeded],
+    [isBeside && !acts, say`it holds nothing any more, or does not act on epoch ${order.epoch}`],
+    [!isAsTold, say`it holds ${abbreviate(holds)}, the order destroys ${abbreviate(order.destroys)}`],
   ]
 }
 
 /** Nothing is restored over data, or in the place of somebody who has a part in the cluster. */
 export function restoreChecks({ stored, holds }: OrderState): readonly Check[] {
   return [
-    [stored.promise > 0 || stored.assignment !== null, 'it has its place in the cluster already'],
-    [holds !== '', holds === null ? 'what it holds is not known' : `it holds ${abbreviate(holds)}`],
+    [stored.promise > 0 || stored.assignment !== null, say`it has its place in the cluster already`],
+    [holds !== '', holds === null ? say`what it holds is not known` : say`it holds ${abbreviate(holds)}`],
   ]
 }
 
@@ -146,7 +146,7 @@ export function renounceChecks(order: RenounceOrder, { stored }: OrderState): re
   return [
     [
       stored.incarnation !== order.incarnation,
-      `its incarnation is ${stored.incarnation}, the order is for ${order.incarnation}`,
+      say`its incarnation is ${stored.incarnation}, the order is for ${order.incarnation}`,
     ],
   ]
 }
@@ -154,21 +154,21 @@ export function renounceChecks(order: RenounceOrder, { stored }: OrderState): re
 /** What it writes replicates: only the primary of that very epoch may, as it would take a client's write. */
 export function writeChecks(order: Addressed, { stored, process }: OrderState): readonly Check[] {
   return [
-    [stored.assignment?.role !== 'primary', 'it is no primary'],
-    [stored.assignment?.epoch !== order.epoch, `it is primary of epoch ${stored.assignment?.epoch ?? 0}`],
-    [process !== 'running', `mysqld is ${process}`],
+    [stored.assignment?.role !== 'primary', say`it is no primary`],
+    [stored.assignment?.epoch !== order.epoch, say`it is primary of epoch ${stored.assignment?.epoch ?? 0}`],
+    [process !== 'running', say`mysqld is ${process}`],
   ]
 }
 
 /** Whether the member is silent is looked at when it is done (`Mode.expel`). */
 export function expelChecks(order: Addressed, { stored, process }: OrderState): readonly Check[] {
   return [
-    [stored.assignment?.epoch !== order.epoch, `it acts on epoch ${stored.assignment?.epoch ?? 0}`],
-    [process !== 'running', `mysqld is ${process}`],
+    [stored.assignment?.epoch !== order.epoch, say`it acts on epoch ${stored.assignment?.epoch ?? 0}`],
+    [process !== 'running', say`mysqld is ${process}`],
   ]
 }
 
-function abbreviate(set: string | null): string {
-  if (set === null) return 'something unknown'
-  return set === '' ? 'nothing' : set.slice(0, 80)
+function abbreviate(set: string | null): Sayable {
+  if (set === null) return say`something unknown`
+  return set === '' ? say`nothing` : text(set.slice(0, 80))
 }

@@ -88,7 +88,7 @@ export class Semisync implements Mode<Step> {
     return waitsToEnd(this.#parts, waitedMs)
   }
 
-  whyNotSeeded(): string | null {
+  whyNotSeeded(): Sentence | null {
     return null
   }
 

@@ -1,4 +1,4 @@
-import { command, counted, say, text, type Sentence } from '#common/sentence/sentence.ts'
+import { command, counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import { undoMs, whyNoTimeToUndo, type OpenChange } from '#topology/snapshot/open-changes.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import { liveView, type Situation } from './situation.ts'
@@ -24,7 +24,7 @@ export function whyNoTimeFor(situation: Situation, to: InstanceName | null, time
   if (why === null) return null
   const seconds = Math.ceil((((undoMs(changes) + graceMs) / demotionShare) * spareFactor + spareMs) / 1_000)
   const again = command('switchover', ...(to === null ? [] : ['--to', to]), '--timeout', `${seconds}s`)
-  return say`${text(why)}. Wait until that is committed or, ending it, use: ${again}`
+  return say`${why}. Wait until that is committed or, ending it, use: ${again}`
 }
 
 /** What it costs, for whoever asks before. */

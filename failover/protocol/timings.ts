@@ -1,3 +1,5 @@
+import { say, type Sentence } from '#common/sentence/sentence.ts'
+
 /**
  * Every duration of the safety core, in one place. `checkTimings` refuses combinations that contradict each other.
  * All are milliseconds.
@@ -145,17 +147,17 @@ export function leaseSurelyOutMs({ leaseMs }: Pick<Timings, 'leaseMs'>): number 
 }
 
 /** The first contradiction in these timings as a sentence, or undefined. */
-export function contradictionIn(timings: Timings): string | undefined {
-  const rules: readonly (readonly [boolean, string])[] = [
-    [timings.leaseRenewMs * 3 <= timings.leaseMs, 'leaseRenewMs × 3 must not exceed leaseMs'],
-    [timings.leaseAfterPauseMs <= timings.leaseRenewMs, 'leaseAfterPauseMs must not exceed leaseRenewMs'],
-    [timings.heartbeatMs * 3 <= timings.unreachableMs, 'heartbeatMs × 3 must not exceed unreachableMs'],
-    [timings.stoppedMs <= timings.frozenMs, 'stoppedMs must not exceed frozenMs'],
-    [timings.queryDeadlineMs <= timings.frozenMs, 'queryDeadlineMs must not exceed frozenMs'],
-    [timings.queryDeadlineMs <= timings.lockGraceMs, 'queryDeadlineMs must not exceed lockGraceMs'],
-    [timings.processWatchMs <= timings.observeMs, 'processWatchMs must not exceed observeMs'],
-    [timings.replicaWatchMs <= timings.observeMs, 'replicaWatchMs must not exceed observeMs'],
-    [timings.unreachableMs < timings.leaseMs, 'unreachableMs must be shorter than leaseMs'],
+export function contradictionIn(timings: Timings): Sentence | undefined {
+  const rules: readonly (readonly [boolean, Sentence])[] = [
+    [timings.leaseRenewMs * 3 <= timings.leaseMs, say`leaseRenewMs × 3 must not exceed leaseMs`],
+    [timings.leaseAfterPauseMs <= timings.leaseRenewMs, say`leaseAfterPauseMs must not exceed leaseRenewMs`],
+    [timings.heartbeatMs * 3 <= timings.unreachableMs, say`heartbeatMs × 3 must not exceed unreachableMs`],
+    [timings.stoppedMs <= timings.frozenMs, say`stoppedMs must not exceed frozenMs`],
+    [timings.queryDeadlineMs <= timings.frozenMs, say`queryDeadlineMs must not exceed frozenMs`],
+    [timings.queryDeadlineMs <= timings.lockGraceMs, say`queryDeadlineMs must not exceed lockGraceMs`],
+    [timings.processWatchMs <= timings.observeMs, say`processWatchMs must not exceed observeMs`],
+    [timings.replicaWatchMs <= timings.observeMs, say`replicaWatchMs must not exceed observeMs`],
+    [timings.unreachableMs < timings.leaseMs, say`unreachableMs must be shorter than leaseMs`],
   ]
   return rules.find(([holds]) => !holds)?.[1]
 }

@@ -1,5 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
-import { reported, say, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
+import { say, type Sayable, type Sentence, text } from '#common/sentence/sentence.ts'
 import { allows, describeValues, plainNumber, type Setting } from './setting.ts'
 import { spellings } from './names.ts'
 import { canonicalName, findSetting, settingsTable } from './table.ts'
@@ -22,7 +22,7 @@ export function checkServerSettings({ settings, allowUnclassified, where }: Give
   for (const [name, value] of Object.entries(settings)) {
     checkText(name, value, where)
     const why = whyRefused(name, value, allowUnclassified)
-    if (why !== undefined) throw bad(say`${where}: ${reported(why)}`)
+    if (why !== undefined) throw bad(say`${where}: ${why}`)
     const canonical = canonicalName(name)
     const before = seen.get(canonical)
     if (before !== undefined) throw bad(say`${where}: ${before} and ${name} are the same setting: say it once`)
@@ -57,32 +57,32 @@ function checkText(name: string, value: string, where: Sayable): void {
     throw bad(say`${where}: the value of ${name} must be one line of text`)
 }
 
-function whyRefused(name: string, value: string, allowUnclassified: readonly string[]): string | undefined {
+function whyRefused(name: string, value: string, allowUnclassified: readonly string[]): Sentence | undefined {
   const found = findSetting(name)
   if (found === undefined) return whyUnclassified(name, allowUnclassified)
   const { setting, whole } = found
   const why = whyNotForPeople(setting)
-  if (why !== undefined) return `${name} is not for you to set: ${why}`
+  if (why !== undefined) return say`${name} is not for you to set: ${why}`
   if (!whole && setting.name !== spellings(name).at(-1))
-    return `${name} is short for ${setting.name}: write the whole name`
+    return say`${name} is short for ${setting.name}: write the whole name`
   if (setting.only === undefined) return undefined
-  if (!whole) return `${name} is ${setting.name} in other words: write ${setting.name}`
+  if (!whole) return say`${name} is ${setting.name} in other words: write ${setting.name}`
   return allows(setting.only, value)
     ? undefined
-    : `${name} is ${JSON.stringify(value.slice(0, 80))}; allowed is ${describeValues(setting.only)}: ${setting.reason}`
+    : say`${name} is ${JSON.stringify(value.slice(0, 80))}; allowed is ${describeValues(setting.only)}: ${text(setting.reason)}`
 }
 
-function whyNotForPeople({ kind, name, reason }: Setting): string | undefined {
+function whyNotForPeople({ kind, name, reason }: Setting): Sentence | undefined {
   if (kind === 'free') return undefined
-  return kind === 'managed' ? `Regent manages ${name}: ${reason}` : reason
+  return kind === 'managed' ? say`Regent manages ${name}: ${text(reason)}` : say`${text(reason)}`
 }
 
 /** By the very name: one that a server takes for another was found above. */
-function whyUnclassified(name: string, allowUnclassified: readonly string[]): string | undefined {
+function whyUnclassified(name: string, allowUnclassified: readonly string[]): Sentence | undefined {
   const isAllowed = allowUnclassified.some((one) => spellings(one)[0] === spellings(name)[0])
   return isAllowed
     ? undefined
-    : `${name} is a setting that Regent does not know, and nobody can say whether safety rests on it; name it under allowUnclassified to set it all the same`
+    : say`${name} is a setting that Regent does not know, and nobody can say whether safety rests on it; name it under allowUnclassified to set it all the same`
 }
 
 function bad(what: Sentence): RegentError {

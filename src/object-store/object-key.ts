@@ -1,21 +1,21 @@
 import { RegentError } from '#common/errors/errors.ts'
-import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
+import { say, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
 
 const segment = /^[A-Za-z0-9._-]{1,200}$/
 /** S3 takes 1024 bytes, of which the address of the store has its share. */
 const longestKey = 700
 
 /** Why this is no key, for the end of a sentence; undefined where it is one. */
-export function complaintAboutKey(key: string): string | undefined {
-  if (key.length > longestKey) return `it has ${key.length} characters, and ${longestKey} are possible`
+export function complaintAboutKey(key: string): Sentence | undefined {
+  if (key.length > longestKey) return say`it has ${key.length} characters, and ${longestKey} are possible`
   return key.split('/').map(complaintAboutSegment).find(Boolean)
 }
 
-function complaintAboutSegment(text: string): string | undefined {
-  if (text === '') return 'a part between two / is empty'
-  if (text === '.' || text === '..') return `a part of it is ${text}`
+function complaintAboutSegment(text: string): Sentence | undefined {
+  if (text === '') return say`a part between two / is empty`
+  if (text === '.' || text === '..') return say`a part of it is ${text}`
   if (segment.test(text)) return undefined
-  return 'its parts between / have 1 to 200 of the characters A–Z, a–z, 0–9, dot, dash and underscore'
+  return say`its parts between / have 1 to 200 of the characters A–Z, a–z, 0–9, dot, dash and underscore`
 }
 
 /** @throws RegentError `REGENT_BAD_REQUEST` for what cannot be the key of an object */
@@ -29,10 +29,7 @@ export function requireKeyBeginning(beginning: string): string {
   return accepted(beginning, complaintAboutKey(`${beginning}${missing}`), say`no beginning of keys`)
 }
 
-function accepted(text: string, complaint: string | undefined, what: Sayable): string {
+function accepted(text: string, complaint: Sentence | undefined, what: Sayable): string {
   if (complaint === undefined) return text
-  throw new RegentError(
-    'REGENT_BAD_REQUEST',
-    say`${JSON.stringify(text.slice(0, 80))} is ${what}: ${reported(complaint)}.`,
-  )
+  throw new RegentError('REGENT_BAD_REQUEST', say`${JSON.stringify(text.slice(0, 80))} is ${what}: ${complaint}.`)
 }

@@ -154,7 +154,7 @@ function known(failure: S3Failure, secrets: readonly string[] = []): Known {
   const { code, status = 0 } = failure
   const peer = complaintAboutPeer(code)
   if (peer !== undefined)
-    return final(`the certificate of the endpoint is not trusted: ${peer.replace(' (ca.crt)', '')}`)
+    return final(`the certificate of the endpoint is not trusted: ${String(peer).replace(' (ca.crt)', '')}`)
   if (status === 507) return full
   if (Object.hasOwn(byCode, code)) return byCode[code] ?? broken
   return byStatus[status] ?? unknown(failure, secrets)

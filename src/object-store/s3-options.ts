@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
-import { reported, say } from '#common/sentence/sentence.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 
 /** How an S3 server is reached, and as whom. */
 export interface S3Options {
@@ -32,36 +32,36 @@ export function requireS3Options(options: S3Options): S3Options {
     complaintAboutRegion(options.region) ??
     complaintAboutPath(options.caFile, 'file of authorities of the S3 endpoint') ??
     complaintAboutPath(folderOf(options.credentials), 'folder of the S3 credentials')
-  if (complaint !== undefined) throw new RegentError('REGENT_BAD_REQUEST', say`${reported(complaint)}.`)
+  if (complaint !== undefined) throw new RegentError('REGENT_BAD_REQUEST', say`${complaint}.`)
   return options
 }
 
-function complaintAboutEndpoint({ endpoint, caFile }: S3Options): string | undefined {
+function complaintAboutEndpoint({ endpoint, caFile }: S3Options): Sentence | undefined {
   if (endpoint === undefined) return undefined
   const reason = reasonAgainst(endpoint)
-  if (reason !== undefined) return `The S3 endpoint must be https://host[:port], or http:// without TLS; ${reason}`
+  if (reason !== undefined) return say`The S3 endpoint must be https://host[:port], or http:// without TLS; ${reason}`
   if (caFile !== undefined && /^http:/i.test(endpoint))
-    return 'A file of authorities is given for an S3 endpoint without TLS: write https:// in the endpoint, or give no file'
+    return say`A file of authorities is given for an S3 endpoint without TLS: write https:// in the endpoint, or give no file`
   return undefined
 }
 
-function reasonAgainst(endpoint: string): string | undefined {
-  if (endpoint.includes('@')) return 'credentials never stand in it: give them by the environment or a Secret'
-  if (!/^https?:\/\/[^/]/i.test(endpoint) || !URL.canParse(endpoint)) return 'it is not of that form'
-  if (/[?#]/.test(endpoint)) return 'it has parameters, and none are known'
+function reasonAgainst(endpoint: string): Sentence | undefined {
+  if (endpoint.includes('@')) return say`credentials never stand in it: give them by the environment or a Secret`
+  if (!/^https?:\/\/[^/]/i.test(endpoint) || !URL.canParse(endpoint)) return say`it is not of that form`
+  if (/[?#]/.test(endpoint)) return say`it has parameters, and none are known`
   if (new URL(endpoint).pathname !== '/')
-    return 'it has a path: the bucket and the prefix stand in the address of the store'
+    return say`it has a path: the bucket and the prefix stand in the address of the store`
   return undefined
 }
 
-function complaintAboutRegion(region: string | undefined): string | undefined {
+function complaintAboutRegion(region: string | undefined): Sentence | undefined {
   if (region === undefined || /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(region)) return undefined
-  return `The S3 region ${JSON.stringify(region.slice(0, 80))} must have a–z, 0–9 and dashes, such as eu-central-1`
+  return say`The S3 region ${JSON.stringify(region.slice(0, 80))} must have a–z, 0–9 and dashes, such as eu-central-1`
 }
 
-function complaintAboutPath(path: string | undefined, what: string): string | undefined {
+function complaintAboutPath(path: string | undefined, what: string): Sentence | undefined {
   if (path === undefined || (isAbsolute(path) && !path.includes('\0'))) return undefined
-  return `The ${what} is ${JSON.stringify(path.slice(0, 80))}, which is no absolute path: write it from / on`
+  return say`The ${what} is ${JSON.stringify(path.slice(0, 80))}, which is no absolute path: write it from / on`
 }
 
 const folderOf = (credentials: S3Credentials | undefined) =>

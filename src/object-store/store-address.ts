@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { RegentError } from '#common/errors/errors.ts'
-import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
+import { say, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
 import { complaintAboutKey } from './object-key.ts'
 
 /** Where backups lie, as a person writes it. `shown` is for people: no credentials can be in it. */
@@ -66,30 +66,30 @@ function bucketAt(text: string): BucketAddress {
     throw refusal(say`credentials never stand in an address: give them by the environment or a Secret`)
   if (/[?#]/.test(text)) throw refusal(say`it has parameters, and none are known`)
   const complaint = complaintAboutBucket(bucket)
-  if (complaint !== undefined) throw refusal(say`the bucket's name ${reported(complaint)}`)
+  if (complaint !== undefined) throw refusal(say`the bucket's name ${complaint}`)
   const prefix = rest.replace(/(?<=[^/])\/$/, '')
   const wrong = prefix === '' ? undefined : complaintAboutPrefix(prefix)
-  if (wrong !== undefined) throw refusal(say`the prefix after the bucket cannot be: ${reported(wrong)}`)
+  if (wrong !== undefined) throw refusal(say`the prefix after the bucket cannot be: ${wrong}`)
   return { kind: 's3', shown: prefix === '' ? `s3://${bucket}` : `s3://${bucket}/${prefix}`, bucket, prefix }
 }
 
 /** What is left of S3's 1024 bytes is for keys. */
 const longestPrefix = 300
 
-function complaintAboutPrefix(prefix: string): string | undefined {
-  if (prefix.length > longestPrefix) return `it has ${prefix.length} characters, and ${longestPrefix} are possible`
+function complaintAboutPrefix(prefix: string): Sentence | undefined {
+  if (prefix.length > longestPrefix) return say`it has ${prefix.length} characters, and ${longestPrefix} are possible`
   return complaintAboutKey(prefix)
 }
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html */
-function complaintAboutBucket(bucket: string): string | undefined {
-  if (bucket.length < 3 || bucket.length > 63) return `has ${bucket.length} characters, and 3 to 63 are possible`
-  if (!/^[a-z0-9.-]+$/.test(bucket)) return 'has other characters than a–z, 0–9, dots and dashes'
-  if (!/^[a-z0-9].*[a-z0-9]$/.test(bucket)) return 'begins or ends with a dot or a dash'
-  if (/\.[.-]|-\./.test(bucket)) return 'has a dot beside another dot or a dash'
-  if (isIP(bucket) !== 0) return 'is an IP address'
+function complaintAboutBucket(bucket: string): Sentence | undefined {
+  if (bucket.length < 3 || bucket.length > 63) return say`has ${bucket.length} characters, and 3 to 63 are possible`
+  if (!/^[a-z0-9.-]+$/.test(bucket)) return say`has other characters than a–z, 0–9, dots and dashes`
+  if (!/^[a-z0-9].*[a-z0-9]$/.test(bucket)) return say`begins or ends with a dot or a dash`
+  if (/\.[.-]|-\./.test(bucket)) return say`has a dot beside another dot or a dash`
+  if (isIP(bucket) !== 0) return say`is an IP address`
   if (/^(xn--|sthree-|amzn-s3-demo-)|(-s3alias|--ol-s3|--x-s3|\.mrap|--table-s3)$/.test(bucket))
-    return 'begins or ends with what S3 keeps for itself'
+    return say`begins or ends with what S3 keeps for itself`
   return undefined
 }
 

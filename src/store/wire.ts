@@ -6,7 +6,7 @@ import { recordVersion, type ClusterRecord, type Intent } from '#failover/protoc
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { MemberId } from '#topology/snapshot/member.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
+import { say, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
 import { checkShape, excerpt, parseVersioned } from './shape.ts'
 
 /**
@@ -232,7 +232,7 @@ export function parseRecord(text: string, where: Sayable): ClusterRecord {
     intent: shaped.intent && checkIntent(shaped.intent, say`${where}: intent`),
   }
   const problem = contradictionIn(record)
-  if (problem !== undefined) throw new RegentError('REGENT_BAD_FILE', say`${where}: ${reported(problem)}`)
+  if (problem !== undefined) throw new RegentError('REGENT_BAD_FILE', say`${where}: ${problem}`)
   return record
 }
 
@@ -268,17 +268,17 @@ function checkIntent(intent: { readonly kind: Intent['kind'] }, where: Sayable):
  * What must hold between the fields of every record (docs/why/safety.md, "The invariant"), as a sentence where it does
  * not.
  */
-function contradictionIn(record: ClusterRecord): string | undefined {
+function contradictionIn(record: ClusterRecord): Sentence | undefined {
   const stranger = [record.primary, ...record.syncSet].find((one) => one.replace(/-[0-9]+@.*$/, '') !== record.cluster)
-  if (stranger !== undefined) return `${excerpt(stranger)} is not a member of the cluster ${record.cluster}`
+  if (stranger !== undefined) return say`${excerpt(stranger)} is not a member of the cluster ${record.cluster}`
   const twice = firstTwice(record.syncSet) ?? firstTwice(record.leaving)
-  if (twice !== undefined) return `${excerpt(twice)} is in syncSet or leaving twice`
-  if (record.syncSet.includes(record.primary)) return `the primary ${excerpt(record.primary)} is in its own syncSet`
+  if (twice !== undefined) return say`${excerpt(twice)} is in syncSet or leaving twice`
+  if (record.syncSet.includes(record.primary)) return say`the primary ${excerpt(record.primary)} is in its own syncSet`
   const leaver = record.leaving.find((one) => !record.syncSet.includes(one))
-  if (leaver !== undefined) return `leaving has ${excerpt(leaver)}, which is not in syncSet`
+  if (leaver !== undefined) return say`leaving has ${excerpt(leaver)}, which is not in syncSet`
   if (record.acksWanted < record.acks)
-    return `acksWanted is ${record.acksWanted}; it must not be less than acks, ${record.acks}`
-  return isGtidSet(record.elected ?? '') ? undefined : `elected is ${excerpt(record.elected)}; it must be a GTID set`
+    return say`acksWanted is ${record.acksWanted}; it must not be less than acks, ${record.acks}`
+  return isGtidSet(record.elected ?? '') ? undefined : say`elected is ${excerpt(record.elected)}; it must be a GTID set`
 }
 
 function isGtidSet(text: string): boolean {

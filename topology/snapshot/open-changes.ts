@@ -1,4 +1,4 @@
-import { counted } from '#common/text/words.ts'
+import { counted, joined, say, type Said, type Sentence } from '#common/sentence/sentence.ts'
 
 /** A transaction of somebody's session that has changed many rows and is not committed. */
 export interface OpenChange {
@@ -29,19 +29,21 @@ export function rowsOf(changes: readonly OpenChange[]): number {
 }
 
 /** `session 21 of client has changed 140000 rows`, of each. */
-export function describeChanges(changes: readonly OpenChange[]): string {
-  return changes
-    .map(({ session, user, rows }) => `session ${session} of ${user} has changed ${counted(rows, 'row')}`)
-    .join(', ')
+function describeChanges(changes: readonly OpenChange[]): Said {
+  return joined(
+    changes.map(({ session, user, rows }) => say`session ${session} of ${user} has changed ${counted(rows, 'row')}`),
+    ', ',
+  )
 }
 
 /**
  * What speaks against ending these sessions, with the time that it would take; null where `leftMs` is enough. Ended and
  * not undone in time, their work would be lost for nothing.
  */
-export function whyNoTimeToUndo(changes: readonly OpenChange[], leftMs: number): string | null {
+export function whyNoTimeToUndo(changes: readonly OpenChange[], leftMs: number): Sentence | null {
   const needs = undoMs(changes)
   if (needs <= leftMs) return null
-  const within = `there ${Math.floor(leftMs / 1_000) === 1 ? 'is' : 'are'} ${Math.floor(leftMs / 1_000)} s for that`
-  return `${describeChanges(changes)} and not committed; undoing takes up to ${Math.ceil(needs / 1_000)} s, and ${within}`
+  const seconds = Math.floor(leftMs / 1_000)
+  const within = say`there ${seconds === 1 ? say`is` : say`are`} ${seconds} s for that`
+  return say`${describeChanges(changes)} and not committed; undoing takes up to ${Math.ceil(needs / 1_000)} s, and ${within}`
 }

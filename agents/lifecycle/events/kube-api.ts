@@ -122,10 +122,7 @@ async function exchange(
   outgoing.on('error', reject)
   outgoing.end(text)
   return promise.catch((cause: unknown) => {
-    const why =
-      (cause as Error).name === 'AbortError'
-        ? say`no answer within ${deadlineMs} ms`
-        : say`${reported(describeFailure(cause))}`
+    const why = (cause as Error).name === 'AbortError' ? say`no answer within ${deadlineMs} ms` : describeFailure(cause)
     throw new RegentError('REGENT_KUBE_UNREACHABLE', say`${method} ${path} at ${host}:${port}: ${why}`, {
       cause,
     })

@@ -1,5 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
-import { reported, say, type Sentence } from '#common/sentence/sentence.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 
 /** The account that is to be made, and by which statements. */
 export interface AccountWish {
@@ -45,7 +45,7 @@ export function accountStatements(wish: AccountWish): readonly string[] {
     throw bad(say`KB_ACCOUNT_STATEMENT has more than ${mostStatements} statements`)
   return statements.map((one, at) => {
     const why = whyRefused(one)
-    if (why !== undefined) throw bad(say`statement ${at + 1} of ${statements.length} ${reported(why)}`)
+    if (why !== undefined) throw bad(say`statement ${at + 1} of ${statements.length} ${why}`)
     return one.map((token) => filled(token, wish)).join('')
   })
 }
@@ -73,16 +73,18 @@ function trimmed(statement: readonly string[]): readonly string[] {
 }
 
 /** Why a statement is refused, undefined where nothing speaks against the statement. */
-function whyRefused(statement: readonly string[]): string | undefined {
+function whyRefused(statement: readonly string[]): Sentence | undefined {
   const text = statement.join('')
   if (!allowed.some((pattern) => pattern.test(text)))
-    return 'is not about accounts: allowed are CREATE, ALTER and DROP USER, CREATE and DROP ROLE, GRANT, REVOKE, SET DEFAULT ROLE and FLUSH PRIVILEGES'
+    return say`is not about accounts: allowed are CREATE, ALTER and DROP USER, CREATE and DROP ROLE, GRANT, REVOKE, SET DEFAULT ROLE and FLUSH PRIVILEGES`
   const bare = statement.filter((token) => !isQuoted(token))
-  if (/--|#|\/\*/.test(bare.join(''))) return 'has a comment'
-  if (bare.some((token) => /^['"`]$/.test(token))) return 'has a quote without its end'
+  if (/--|#|\/\*/.test(bare.join(''))) return say`has a comment`
+  if (bare.some((token) => /^['"`]$/.test(token))) return say`has a quote without its end`
   // `CURRENT_USER` and `USER()` are whoever runs the statement: the agent.
-  if (/\bCURRENT_USER\b|\bUSER ?\(/i.test(bare.join(''))) return 'is about the account that runs the statement'
-  return statement.some((token) => own.test(plain(token))) ? 'is about an account or the schema of Regent' : undefined
+  if (/\bCURRENT_USER\b|\bUSER ?\(/i.test(bare.join(''))) return say`is about the account that runs the statement`
+  return statement.some((token) => own.test(plain(token)))
+    ? say`is about an account or the schema of Regent`
+    : undefined
 }
 
 function isQuoted(token: string): boolean {

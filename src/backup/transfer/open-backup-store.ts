@@ -1,4 +1,4 @@
-import { describeError } from '#common/errors/errors.ts'
+import { described } from '#common/errors/errors.ts'
 import type { BackupSettings } from '#failover/protocol/backup-settings.ts'
 import type { BackupStore } from '#failover/protocol/backup-store.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
@@ -6,6 +6,7 @@ import type { OpenStoreOptions } from '#object-store/open-store.ts'
 import { requireS3Options } from '#object-store/s3-options.ts'
 import { parseStoreAddress } from '#object-store/store-address.ts'
 import { whyBadSchedule } from '../schedule.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 
 /** Opens the store that a spec or a command names. Rejects as `openStore`. */
 export async function openBackupStore(where: BackupStore): Promise<ObjectStore> {
@@ -15,21 +16,21 @@ export async function openBackupStore(where: BackupStore): Promise<ObjectStore> 
 }
 
 /** Why nothing can be opened there, as far as can be told without asking anybody; undefined where it may be right. */
-export function complaintAboutStore(where: BackupStore): string | undefined {
+export function complaintAboutStore(where: BackupStore): Sentence | undefined {
   const { s3 } = optionsOf(where)
   try {
     const { kind } = parseStoreAddress(where.address)
     if (s3 !== undefined) requireS3Options(s3)
-    return kind === 'folder' && s3 !== undefined ? 'options of S3 are given for a store that is a folder' : undefined
+    return kind === 'folder' && s3 !== undefined ? say`options of S3 are given for a store that is a folder` : undefined
   } catch (error) {
-    return describeError(error)
+    return say`${described(error)}`
   }
 }
 
 /** Why these settings of backups cannot work, where the spec is read; undefined where they may be right. */
-export function complaintAboutBackup({ store, schedule, timeZone, rehearsal }: BackupSettings): string | undefined {
+export function complaintAboutBackup({ store, schedule, timeZone, rehearsal }: BackupSettings): Sentence | undefined {
   const complaint = complaintAboutStore(store)
-  if (complaint !== undefined) return `the store of backups cannot be opened: ${complaint}`
+  if (complaint !== undefined) return say`the store of backups cannot be opened: ${complaint}`
   const schedules = [
     ['backup.schedule', schedule],
     ['backup.rehearsal.schedule', rehearsal.schedule],
@@ -37,7 +38,7 @@ export function complaintAboutBackup({ store, schedule, timeZone, rehearsal }: B
     ['backup', '@daily'],
   ] as const
   const why = schedules.map(([what, cron]) => (cron === null ? '' : whyBadSchedule(what, { cron, timeZone })))
-  return why.map(String).find((each) => each !== '')
+  return why.find((each) => each !== '')
 }
 
 function optionsOf(where: BackupStore): OpenStoreOptions {

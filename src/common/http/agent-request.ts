@@ -1,7 +1,7 @@
 import type { ClientRequest, RequestOptions } from 'node:http'
 import { request as tlsRequest } from 'node:https'
-import { describeError, RegentError } from '../errors/errors.ts'
-import { say } from '../sentence/sentence.ts'
+import { described, RegentError } from '../errors/errors.ts'
+import { say, type Sentence } from '../sentence/sentence.ts'
 import { request } from './node-http.ts'
 import { complaintAboutPeer, lowestTlsVersion, type ClientTls } from '../tls/tls.ts'
 
@@ -25,11 +25,11 @@ export function isDistrust(error: unknown): boolean {
 }
 
 /** One line about a failed request; certificates are named as what is wrong. */
-export function describeFailure(error: unknown): string {
+export function describeFailure(error: unknown): Sentence {
   const { code, reason } = error as { readonly code?: string; readonly reason?: string }
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-    return `its certificate is refused: it is for another name (${reason ?? ''})`
-  if (code === 'EPROTO') return `it does not speak TLS as expected: ${describeError(error)}`
+    return say`its certificate is refused: it is for another name (${reason ?? ''})`
+  if (code === 'EPROTO') return say`it does not speak TLS as expected: ${described(error)}`
   const complaint = complaintAboutPeer(code)
-  return complaint === undefined ? describeError(error) : `its certificate is refused: ${complaint}`
+  return complaint === undefined ? say`${described(error)}` : say`its certificate is refused: ${complaint}`
 }

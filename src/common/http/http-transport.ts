@@ -3,7 +3,8 @@ import { Agent as TlsAgent } from 'node:https'
 import { describeFailure, requestTo } from './agent-request.ts'
 import { catalogue, type ErrorCode } from '../errors/error-catalogue.ts'
 import { RegentError } from '../errors/errors.ts'
-import { reported, say, type Sayable } from '../sentence/sentence.ts'
+import { withSentences } from '../sentence/sentence-wire.ts'
+import { heard, say, Sentence, type Sayable } from '../sentence/sentence.ts'
 import { Agent } from './node-http.ts'
 import type { Transport } from '../ports/ports.ts'
 import type { ClientTls } from '../tls/tls.ts'
@@ -62,7 +63,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
       if (error instanceof RegentError) throw error
       throw unreachable(
         exchange,
-        deadline.aborted ? say`did not answer within ${exchange.deadlineMs} ms` : reported(describeFailure(error)),
+        deadline.aborted ? say`did not answer within ${exchange.deadlineMs} ms` : describeFailure(error),
         error,
       )
     }
@@ -128,11 +129,11 @@ function parseJson(text: string): unknown {
 /** The agent's own refusal: problem+json with a code of the catalogue. */
 function refusalIn(exchange: Exchange, value: unknown): RegentError | undefined {
   if (typeof value !== 'object' || value === null) return undefined
-  const { code, detail } = value as { code?: unknown; detail?: unknown }
+  const { code, detail } = withSentences<{ code?: unknown; detail?: unknown }>(value)
   if (typeof code !== 'string' || !Object.hasOwn(catalogue, code)) return undefined
   return new RegentError(
     code as ErrorCode,
-    say`agent ${exchange.address}: ${typeof detail === 'string' ? reported(detail) : code}`,
+    say`agent ${exchange.address}: ${typeof detail === 'string' || detail instanceof Sentence ? heard(detail) : code}`,
   )
 }
 

@@ -1,6 +1,7 @@
 import type { Place } from '../sentence/command.ts'
+import { say, type Heard } from '../sentence/sentence.ts'
 import { catalogue, remedyOf, type ErrorCode } from '../errors/error-catalogue.ts'
-import { codeOf, describeError, RegentError } from '../errors/errors.ts'
+import { codeOf, RegentError } from '../errors/errors.ts'
 
 /**
  * How every HTTP error of Regent is answered: RFC 9457 problem details, with the catalogue's code and remedy beside
@@ -13,7 +14,7 @@ export interface Problem {
   readonly status: number
   readonly code: ErrorCode
   /** What was wrong, where, with the value. */
-  readonly detail: string
+  readonly detail: Heard
   /** What to do about it; '' where the detail names the command already. */
   readonly remedy: string
   /** Path of the request. */
@@ -30,6 +31,7 @@ export function problemOf(error: unknown, instance: string, where: Place['kind']
   const code = codeOf(error)
   const { status, title } = catalogue[code]
   const remedy = error instanceof RegentError ? error.remedyIn(where) : remedyOf(code, where)
-  const detail = code === 'REGENT_INTERNAL' ? `${instance} could not be answered` : describeError(error)
+  const isTold = error instanceof RegentError && code !== 'REGENT_INTERNAL'
+  const detail = isTold ? error.said : say`${instance} could not be answered`
   return { type: `urn:regent:error:${code}`, title, status, code, detail, remedy, instance }
 }

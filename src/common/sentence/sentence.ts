@@ -89,6 +89,13 @@ export function printed(sentence: Sentence | string, place: Place = localPlace):
   return sentence.parts.map((part) => (part.kind === 'command' ? typedIn(place, part) : part.text)).join('')
 }
 
+/** The same for readers who do not know the place: what is to be typed there is fixed words. */
+export function typedFor({ parts }: Sentence, place: Place = localPlace): Sentence {
+  return new Sentence(
+    parts.map((part) => (part.kind === 'command' ? { kind: 'words', text: typedIn(place, part) } : part)),
+  )
+}
+
 /** `2 replicas` */
 export function counted(number: number, noun: string): Part {
   return { kind: 'count', text: words.counted(number, noun) }

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
-import { describeError, RegentError } from '../errors/errors.ts'
-import { reported, say, type Sayable } from '../sentence/sentence.ts'
+import { described, RegentError } from '../errors/errors.ts'
+import { say, type Sayable, type Sentence } from '../sentence/sentence.ts'
 
 /** A certificate with its key, and whom to trust. PEM. */
 export interface TlsMaterial {
@@ -39,7 +39,7 @@ export class HeldCertificates implements CertificateSource {
    */
   put(material: TlsMaterial, where: Sayable): boolean {
     const complaint = complaintAboutMaterial(material)
-    if (complaint !== undefined) throw new RegentError('REGENT_BAD_CERTIFICATE', say`${where}: ${reported(complaint)}`)
+    if (complaint !== undefined) throw new RegentError('REGENT_BAD_CERTIFICATE', say`${where}: ${complaint}`)
     const { cert, key, ca } = this.#held ?? {}
     if (cert === material.cert && key === material.key && ca === material.ca) return false
     this.#held = material
@@ -62,25 +62,25 @@ export interface ClientTls {
 export const lowestTlsVersion = 'TLSv1.3'
 
 /** Why these cannot be used. They come as several files or keys, of which one may be newer than the other. */
-export function complaintAboutMaterial({ cert, key, ca }: TlsMaterial): string | undefined {
+export function complaintAboutMaterial({ cert, key, ca }: TlsMaterial): Sentence | undefined {
   try {
-    if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) return 'tls.key is not the key of tls.crt'
+    if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) return say`tls.key is not the key of tls.crt`
   } catch (error) {
-    return `tls.crt or tls.key cannot be read: ${describeError(error)}`
+    return say`tls.crt or tls.key cannot be read: ${described(error)}`
   }
   try {
     if (ca !== '') new X509Certificate(ca)
     createSecureContext({ cert, key, ...(ca !== '' && { ca }) })
   } catch (error) {
-    return `ca.crt cannot be read: ${describeError(error)}`
+    return say`ca.crt cannot be read: ${described(error)}`
   }
   return undefined
 }
 
-const complaints: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: 'it has expired',
-  CERT_NOT_YET_VALID: 'it is not valid yet, so the clocks differ',
-  INVALID_PURPOSE: 'it was made for another purpose',
+const complaints: Readonly<Record<string, Sentence>> = {
+  CERT_HAS_EXPIRED: say`it has expired`,
+  CERT_NOT_YET_VALID: say`it is not valid yet, so the clocks differ`,
+  INVALID_PURPOSE: say`it was made for another purpose`,
 }
 const strangers = [
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
@@ -92,10 +92,10 @@ const strangers = [
 ]
 
 /** What is wrong with a peer's certificate, by OpenSSL's code for it; undefined where the code is of something else. */
-export function complaintAboutPeer(code: string | undefined): string | undefined {
+export function complaintAboutPeer(code: string | undefined): Sentence | undefined {
   if (code === undefined) return undefined
   return (
     complaints[code] ??
-    (strangers.includes(code) ? 'it is of an authority that is not trusted here (ca.crt)' : undefined)
+    (strangers.includes(code) ? say`it is of an authority that is not trusted here (ca.crt)` : undefined)
   )
 }

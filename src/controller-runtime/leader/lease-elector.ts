@@ -305,11 +305,11 @@ class Term implements Leadership {
 }
 
 /** What is wrong with durations with which two could lead at once, or none for long; undefined where nothing is. */
-export function contradictionInDurations({ leaseMs, renewDeadlineMs, retryMs }: LeaseDurations): string | undefined {
-  if (leaseMs < 1_000 || leaseMs % 1_000 !== 0) return `the lease's duration of ${leaseMs} ms is not whole seconds`
+export function contradictionInDurations({ leaseMs, renewDeadlineMs, retryMs }: LeaseDurations): Sentence | undefined {
+  if (leaseMs < 1_000 || leaseMs % 1_000 !== 0) return say`the lease's duration of ${leaseMs} ms is not whole seconds`
   if (renewDeadlineMs >= leaseMs)
-    return `the renew deadline of ${renewDeadlineMs} ms must be shorter than the lease's ${leaseMs} ms: a leader must give up before another may begin`
+    return say`the renew deadline of ${renewDeadlineMs} ms must be shorter than the lease's ${leaseMs} ms: a leader must give up before another may begin`
   if (retryMs <= 0 || renewDeadlineMs <= retryMs * retryJitter)
-    return `the renew deadline of ${renewDeadlineMs} ms must be longer than ${retryJitter} times the retry period of ${retryMs} ms`
+    return say`the renew deadline of ${renewDeadlineMs} ms must be longer than ${retryJitter} times the retry period of ${retryMs} ms`
   return undefined
 }

@@ -20,9 +20,7 @@ export function validateApp(
   const complaint = complaintAbout(appSpecSchema, app.spec)
   const refusals =
     complaint === undefined
-      ? [...complaintsAboutApp(app)].map(
-          (sentence) => new RegentError('REGENT_BAD_REQUEST', say`${reported(sentence)}`),
-        )
+      ? [...complaintsAboutApp(app)].map((sentence) => new RegentError('REGENT_BAD_REQUEST', sentence))
       : [new RegentError('REGENT_BAD_REQUEST', say`spec: ${reported(complaint)}`)]
   if (refusals.length > 0) return { refusals, warnings: [] }
   const fixed = before === undefined ? [] : [...changedFixed(app, { ...before, spec: filled(before.spec) })]

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { secondOf } from '#backup/objects/backup-name.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { reported, say, type Sentence } from '#common/sentence/sentence.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
 import { isInstanceOf } from '#topology/snapshot/member.ts'
 import { mysqlBackupSpecSchema } from '../backup/backup-schema.ts'
@@ -24,21 +24,21 @@ export function validateMySQLBackup(
         : [bad('REGENT_REFUSED', say`spec of a MySQLBackup cannot change: make another object for another backup`)],
       warnings: [],
     }
-  const refusals = [...complaintsAbout(next)].map((sentence) => bad('REGENT_BAD_REQUEST', say`${reported(sentence)}`))
+  const refusals = [...complaintsAbout(next)].map((sentence) => bad('REGENT_BAD_REQUEST', sentence))
   return { refusals, warnings: refusals.length > 0 ? [] : warningsAbout(next, cluster) }
 }
 
-function* complaintsAbout({ spec }: MySQLBackup): Generator<string> {
+function* complaintsAbout({ spec }: MySQLBackup): Generator<Sentence> {
   const complaint = complaintAbout(mysqlBackupSpecSchema, spec)
   if (complaint !== undefined) {
-    yield `spec: ${complaint}`
+    yield say`spec: ${complaint}`
     return
   }
   const { cluster, instance, backup } = spec
   if (instance !== undefined && !isInstanceOf(cluster, instance))
-    yield `spec.instance is "${instance}"; allowed are the instances ${cluster}-0 to ${cluster}-15`
+    yield say`spec.instance is "${instance}"; allowed are the instances ${cluster}-0 to ${cluster}-15`
   if (backup !== undefined && secondOf(backup) === null)
-    yield `spec.backup is "${backup}"; allowed is the name of a backup, a time such as 20261126T031209Z`
+    yield say`spec.backup is "${backup}"; allowed is the name of a backup, a time such as 20261126T031209Z`
 }
 
 function warningsAbout({ spec, metadata }: MySQLBackup, cluster: MySQLCluster | undefined): readonly string[] {

@@ -80,13 +80,9 @@ function rulesOfAny(cluster: MySQLCluster): readonly Rule[] {
     () => judgeTls(cluster),
     () => judgeRouter(spec),
     () => judgePod(spec),
-    () => [...complaintsAboutPods(spec)].map((sentence) => refusal('REGENT_BAD_REQUEST', say`${reported(sentence)}`)),
-    () =>
-      [...complaintsAboutLifecycle(cluster)].map((sentence) =>
-        refusal('REGENT_BAD_REQUEST', say`${reported(sentence)}`),
-      ),
-    () =>
-      [...complaintsAboutBackups(cluster)].map((sentence) => refusal('REGENT_BAD_REQUEST', say`${reported(sentence)}`)),
+    () => [...complaintsAboutPods(spec)].map((sentence) => refusal('REGENT_BAD_REQUEST', sentence)),
+    () => [...complaintsAboutLifecycle(cluster)].map((sentence) => refusal('REGENT_BAD_REQUEST', sentence)),
+    () => [...complaintsAboutBackups(cluster)].map((sentence) => refusal('REGENT_BAD_REQUEST', sentence)),
     () => judgePrimary(cluster),
     () => judgeScheduling(cluster),
   ]
@@ -231,8 +227,7 @@ function* judgePrimary({ metadata: { name }, spec: { instances, primary } }: MyS
 
 function* judgeScheduling({ metadata: { name }, spec }: MySQLCluster): Generator<RegentError> {
   const why = whyNowhere(spec.scheduling, { ...spec.pod.labels, ...commonLabels(name) })
-  if (why !== '')
-    yield refusal('REGENT_BAD_REQUEST', say`spec.scheduling: ${reported(why)}; no instance could run anywhere`)
+  if (why !== '') yield refusal('REGENT_BAD_REQUEST', say`spec.scheduling: ${why}; no instance could run anywhere`)
 }
 
 function* judgeFixed(next: MySQLClusterSpec, before: MySQLClusterSpec): Generator<RegentError> {
@@ -283,13 +278,13 @@ function* judgeScaleIn({ metadata, spec }: MySQLCluster, before: MySQLCluster): 
   const missing = staying.filter((name) => !sound.includes(name)).join(', ')
   yield refusal(
     'REGENT_REFUSED',
-    say`spec.instances is ${spec.instances}; of those that would stay ${sound.join(', ') || say`none`} takes part, and durability needs ${needed}: bring back ${reported(missing)} first${countsAcks(spec) ? say`, or lower spec.acks` : ''}`,
+    say`spec.instances is ${spec.instances}; of those that would stay ${sound.join(', ') || say`none`} takes part, and durability needs ${needed}: bring back ${missing} first${countsAcks(spec) ? say`, or lower spec.acks` : ''}`,
   )
 }
 
 function* judgeBootstrap(next: MySQLCluster, before: MySQLCluster): Generator<RegentError> {
   const why = whyLateBootstrap(next, before)
-  if (why !== '') yield refusal('REGENT_REFUSED', say`${reported(why)}`)
+  if (why !== '') yield refusal('REGENT_REFUSED', why)
 }
 
 function warningsAbout(cluster: MySQLCluster): readonly string[] {

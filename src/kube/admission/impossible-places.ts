@@ -1,3 +1,5 @@
+import { type Said, say } from '#common/sentence/sentence.ts'
+
 /** What `spec.scheduling` may say of where pods run, as Kubernetes has it; only what is looked at here. */
 export interface SaidOfPlaces {
   readonly nodeSelector?: Readonly<Record<string, string>>
@@ -34,11 +36,11 @@ type Affinity = NonNullable<SaidOfPlaces['affinity']>
  * @param pod the labels of the cluster's own pods
  * @returns '' where nothing contradicts itself
  */
-export function whyNowhere({ nodeSelector = {}, affinity = {} }: SaidOfPlaces, pod: Labels): string {
+export function whyNowhere({ nodeSelector = {}, affinity = {} }: SaidOfPlaces, pod: Labels): Said {
   return noNode(nodeSelector, affinity.nodeAffinity) || together(affinity, pod)
 }
 
-function noNode(nodeSelector: Labels, affinity: Affinity['nodeAffinity']): string {
+function noNode(nodeSelector: Labels, affinity: Affinity['nodeAffinity']): Said {
   const terms = affinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
   const impossible = terms.map(({ matchExpressions = [] }) =>
     contradictionIn([...requirementsOf(nodeSelector), ...matchExpressions]),
@@ -46,18 +48,18 @@ function noNode(nodeSelector: Labels, affinity: Affinity['nodeAffinity']): strin
   const [first = ''] = impossible
   // A node need meet one of the terms only.
   return terms.length > 0 && impossible.every((why) => why !== '')
-    ? `required nodeAffinity and nodeSelector contradict each other: ${first}`
+    ? say`required nodeAffinity and nodeSelector contradict each other: ${first}`
     : ''
 }
 
 /** Together and apart at once. */
-function together({ podAffinity, podAntiAffinity }: Affinity, pod: Labels): string {
+function together({ podAffinity, podAntiAffinity }: Affinity, pod: Labels): Said {
   const wanted = ofSiblings(podAffinity?.requiredDuringSchedulingIgnoredDuringExecution, pod)
   const apart = ofSiblings(podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution, pod)
   const both = wanted.find((key) => apart.includes(key))
   return both === undefined
     ? ''
-    : `required podAffinity wants the instances in one ${both}, and required podAntiAffinity wants each in another`
+    : say`required podAffinity wants the instances in one ${both}, and required podAntiAffinity wants each in another`
 }
 
 /** In which topologies pods of the cluster itself are meant. */
@@ -83,12 +85,13 @@ function meets({ key = '', operator, values = [] }: Requirement, labels: Labels)
   return operator === 'Exists' ? value !== undefined : operator === 'DoesNotExist' && value === undefined
 }
 
-function contradictionIn(requirements: readonly Requirement[]): string {
+function contradictionIn(requirements: readonly Requirement[]): Said {
   for (const key of new Set(requirements.map((one) => one.key ?? ''))) {
     const said = requirements.filter((one) => (one.key ?? '') === key)
     const lists = said.filter(({ operator }) => operator === 'In').map(({ values = [] }) => values)
     const mustBe = said.some(({ operator }) => ['In', 'Exists', 'Gt', 'Lt'].includes(operator ?? ''))
-    if (mustBe && said.some(({ operator }) => operator === 'DoesNotExist')) return `${key} must be there and must not`
+    if (mustBe && said.some(({ operator }) => operator === 'DoesNotExist'))
+      return say`${key} must be there and must not`
     const not = said.filter(({ operator }) => operator === 'NotIn').flatMap(({ values = [] }) => values)
     const left =
       lists.length === 0
@@ -96,7 +99,7 @@ function contradictionIn(requirements: readonly Requirement[]): string {
         : lists
             .reduce((all, list) => all.filter((value) => list.includes(value)))
             .filter((value) => !not.includes(value))
-    if (left?.length === 0) return `no value of ${key} is left`
+    if (left?.length === 0) return say`no value of ${key} is left`
   }
   return ''
 }

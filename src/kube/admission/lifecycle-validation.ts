@@ -3,7 +3,7 @@ import { builtInNames, builtInStreams } from '#agents/lifecycle/built-in/names.t
 import { readConfiguration } from '#agents/lifecycle/configuration/configuration.ts'
 import type { Action } from '#agents/lifecycle/wire/definitions.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { renamed } from '#common/sentence/sentence.ts'
+import { renamed, say, type Sentence } from '#common/sentence/sentence.ts'
 import { namesOf } from '../names/names.ts'
 import { lifecycleVolumes, mayReport, type Lifecycle } from '../pods/lifecycle.ts'
 import { portsInUse } from '../objects/agent-config.ts'
@@ -23,7 +23,7 @@ const fieldOf: Readonly<Record<string, string>> = {
 }
 
 /** Why agents could not serve what the resource asks for, each in a sentence with field, value and what is allowed. */
-export function* complaintsAboutLifecycle({ metadata, spec }: MySQLCluster): Generator<string> {
+export function* complaintsAboutLifecycle({ metadata, spec }: MySQLCluster): Generator<Sentence> {
   const { lifecycle } = spec
   if (lifecycle === undefined) return
   yield* aboutNames(lifecycle)
@@ -52,28 +52,28 @@ export function lifecycleWarnings({ metadata, spec: { lifecycle } }: MySQLCluste
   ]
 }
 
-function* aboutNames({ tokenSecret, configMap }: Lifecycle): Generator<string> {
+function* aboutNames({ tokenSecret, configMap }: Lifecycle): Generator<Sentence> {
   for (const [field, name] of Object.entries({ 'tokenSecret.name': tokenSecret?.name, configMap }))
     if (name !== undefined && !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(name))
-      yield `spec.lifecycle.${field} is "${name.slice(0, 80)}"; allowed is the name of an object: lower-case letters, digits, - and .`
+      yield say`spec.lifecycle.${field} is "${name.slice(0, 80)}"; allowed is the name of an object: lower-case letters, digits, - and .`
 }
 
 /** As the definition's own rules say, for whoever speaks to the webhook alone. */
-function* aboutCallers({ open = false, tokenSecret, ...rest }: Lifecycle, cluster: string): Generator<string> {
+function* aboutCallers({ open = false, tokenSecret, ...rest }: Lifecycle, cluster: string): Generator<Sentence> {
   if (open === (tokenSecret !== undefined))
-    yield 'spec.lifecycle does not say who may call; give either tokenSecret, or open with true'
+    yield say`spec.lifecycle does not say who may call; give either tokenSecret, or open with true`
   const { client, admin, internal, certificates, authority } = namesOf(cluster)
   const own: readonly string[] = [client, admin, internal, certificates, authority]
   if (tokenSecret !== undefined && own.includes(tokenSecret.name))
-    yield `spec.lifecycle.tokenSecret.name is "${tokenSecret.name}"; allowed is a Secret that is not Regent’s own: the ports have no TLS`
+    yield say`spec.lifecycle.tokenSecret.name is "${tokenSecret.name}"; allowed is a Secret that is not Regent’s own: the ports have no TLS`
   const { configMap, actions, probes, streaming } = rest
   if (configMap !== undefined && [actions, probes, streaming].some((text) => text !== undefined))
-    yield 'spec.lifecycle.configMap stands for actions, probes and streaming; give either configMap or these'
+    yield say`spec.lifecycle.configMap stands for actions, probes and streaming; give either configMap or these`
 }
 
-function* aboutPorts({ port, streamingPort }: Lifecycle, { pod }: MySQLClusterSpec): Generator<string> {
+function* aboutPorts({ port, streamingPort }: Lifecycle, { pod }: MySQLClusterSpec): Generator<Sentence> {
   if (port === streamingPort)
-    yield `spec.lifecycle.port and streamingPort are both ${port}; each needs a port of its own`
+    yield say`spec.lifecycle.port and streamingPort are both ${port}; each needs a port of its own`
   const others = (pod.containers ?? []) as unknown as readonly V1Container[]
   const taken = new Map([
     ...portsInUse.map((used): [number, string] => [used, 'Regent or mysqld']),
@@ -83,19 +83,20 @@ function* aboutPorts({ port, streamingPort }: Lifecycle, { pod }: MySQLClusterSp
   ])
   for (const [field, number] of Object.entries({ port, streamingPort })) {
     const by = taken.get(number)
-    if (by !== undefined) yield `spec.lifecycle.${field} is ${number}, which ${by} has; allowed is a port that is free`
+    if (by !== undefined)
+      yield say`spec.lifecycle.${field} is ${number}, which ${by} has; allowed is a port that is free`
   }
 }
 
-function* aboutVolumes({ pod }: MySQLClusterSpec): Generator<string> {
+function* aboutVolumes({ pod }: MySQLClusterSpec): Generator<Sentence> {
   const own: readonly unknown[] = Object.values(lifecycleVolumes)
   for (const { name } of (pod.volumes ?? []) as readonly { readonly name?: unknown }[])
     if (own.includes(name))
-      yield `spec.pod.volumes is "${String(name)}"; allowed with spec.lifecycle are names other than ${own.join(', ')}`
+      yield say`spec.pod.volumes is "${String(name)}"; allowed with spec.lifecycle are names other than ${own.join(', ')}`
 }
 
 /** Checked as the agent itself checks them: what is wrong is known before a pod is restarted for it. */
-function* aboutActions({ actions, probes, streaming }: Lifecycle): Generator<string> {
+function* aboutActions({ actions, probes, streaming }: Lifecycle): Generator<Sentence> {
   try {
     const { actions: known } = readConfiguration(
       { KB_AGENT_ACTION: actions, KB_AGENT_PROBE: probes ?? 'null', KB_AGENT_STREAMING: streaming },
@@ -104,13 +105,13 @@ function* aboutActions({ actions, probes, streaming }: Lifecycle): Generator<str
     for (const action of (known ?? new Map<string, never>()).values()) yield* aboutPlace(action)
   } catch (error) {
     if (!(error instanceof RegentError)) throw error
-    yield String(renamed(error.said, fieldOf))
+    yield renamed(error.said, fieldOf)
   }
 }
 
 /** What KubeBlocks' actions may say of the container they run in. Here all of them run in the agent's. */
-function* aboutPlace({ name, exec = {} }: Action): Generator<string> {
+function* aboutPlace({ name, exec = {} }: Action): Generator<Sentence> {
   for (const field of ['image', 'container', 'env'])
     if (Object.hasOwn(exec, field))
-      yield `spec.lifecycle.actions: action "${name}" has exec.${field}; allowed is none: actions run in the agent’s container, in Regent’s image`
+      yield say`spec.lifecycle.actions: action "${name}" has exec.${field}; allowed is none: actions run in the agent’s container, in Regent’s image`
 }

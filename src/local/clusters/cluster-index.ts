@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { RegentError } from '#common/errors/errors.ts'
-import { say } from '#common/sentence/sentence.ts'
+import { type Sentence, say } from '#common/sentence/sentence.ts'
 import { readClusterIfThere, type LocalCluster } from '../folder/cluster-file.ts'
 import { clusterNameOf, clusterProcesses } from '../processes/cluster-processes.ts'
 import { replaceJson } from '../files/durable-file.ts'
@@ -67,10 +67,10 @@ export async function findCluster(name: string | undefined, home = stateHome()):
   if (name === undefined && only !== undefined && all.length === 1) return only
   throw new RegentError(
     'REGENT_NOT_FOUND',
-    say`${notFound(
+    notFound(
       name,
       all.map((entry) => entry.cluster.name),
-    )}`,
+    ),
   )
 }
 
@@ -93,11 +93,11 @@ export async function orphanedClusters(home = stateHome()): Promise<readonly Orp
   return (await Promise.all(orphans)).flat()
 }
 
-function notFound(name: string | undefined, known: readonly string[]): string {
+function notFound(name: string | undefined, known: readonly string[]): Sentence {
   if (known.length === 0)
-    return `there is no local cluster${name === undefined ? '' : ` "${name}"`}; "regent local up" makes one`
-  if (name === undefined) return `there are several local clusters, so name one of them: ${known.join(', ')}`
-  return `there is no local cluster "${name}"; there is: ${known.join(', ')}`
+    return say`there is no local cluster${name === undefined ? '' : say` "${name}"`}; "regent local up" makes one`
+  if (name === undefined) return say`there are several local clusters, so name one of them: ${known.join(', ')}`
+  return say`there is no local cluster "${name}"; there is: ${known.join(', ')}`
 }
 
 async function readQuietly(

@@ -5,7 +5,7 @@ import { clusterSpecSchema, whyNotInMode, whyTooMany, type ClusterSpec } from '#
 import { instancePolicySchema } from '#failover/protocol/instance-policy.ts'
 import { instanceName, isInstanceOf } from '#topology/snapshot/member.ts'
 import { described, RegentError } from '#common/errors/errors.ts'
-import { counted, say, type Sayable } from '#common/sentence/sentence.ts'
+import { counted, say, type Sayable, type Sentence, reported } from '#common/sentence/sentence.ts'
 import { readTokenFile } from '#common/http/bearer-token.ts'
 import { complaintAboutHooks, hooksAt } from '#failover/protocol/hook.ts'
 import { momentNames } from '#failover/protocol/hook-moments.ts'
@@ -67,32 +67,30 @@ async function checkHookSecrets(where: Sayable, { hooks }: ClusterSpec): Promise
  * What each field allows for itself and all of them together do not. Asked of what a person says now, and not of what a
  * cluster runs with already.
  */
-function contradictionIn(name: string, spec: ClusterSpec): string | undefined {
+function contradictionIn(name: string, spec: ClusterSpec): Sentence | undefined {
   const { switchover, policies, instances } = spec
   const ofMode = whyTooMany(spec, instances) ?? whyNotInMode(spec)
-  if (ofMode !== undefined) return ofMode
+  if (ofMode !== undefined) return say`${reported(ofMode)}`
   const { graceMs, timeoutMs } = switchover
   if (graceMs > timeoutMs)
-    return (
-      `switchover.graceMs is ${graceMs} and switchover.timeoutMs is ${timeoutMs}: every switchover ` +
-      'with a statement that runs would be undone before its grace ends; allowed is a graceMs up to ' +
-      'timeoutMs'
-    )
-  const aboutOthers = complaintAboutHooks(spec.hooks, 'secretFile') ?? contradictionInBackups(spec)
-  if (aboutOthers !== undefined) return aboutOthers
+    return say`switchover.graceMs is ${graceMs} and switchover.timeoutMs is ${timeoutMs}: every switchover with a statement that runs would be undone before its grace ends; allowed is a graceMs up to timeoutMs`
+  const aboutHooks = complaintAboutHooks(spec.hooks, 'secretFile')
+  if (aboutHooks !== undefined) return say`${reported(aboutHooks)}`
+  const aboutBackups = contradictionInBackups(spec)
+  if (aboutBackups !== undefined) return aboutBackups
   const all = Array.from({ length: instances }, (_, ordinal) => instanceName(name, ordinal))
   if (all.every((instance) => policies[instance]?.promotion === 'never'))
-    return `policies say promotion: never for each of ${all.join(', ')}: none of them could ever be primary; leave one of them out`
+    return say`policies say promotion: never for each of ${all.join(', ')}: none of them could ever be primary; leave one of them out`
   return undefined
 }
 
-function contradictionInBackups({ backup, restore }: ClusterSpec): string | undefined {
+function contradictionInBackups({ backup, restore }: ClusterSpec): Sentence | undefined {
   const complaint = backup && complaintAboutBackup(backup)
   if (complaint !== undefined) return complaint
   const aboutStore = restore && complaintAboutStore(restore.store)
-  if (aboutStore !== undefined) return `the store of backups cannot be opened: ${aboutStore}`
+  if (aboutStore !== undefined) return say`the store of backups cannot be opened: ${aboutStore}`
   const aboutTarget = restore === undefined ? '' : whyBadTarget(restore)
-  return aboutTarget === '' ? undefined : `restore cannot be done: ${String(aboutTarget)}`
+  return aboutTarget === '' ? undefined : say`restore cannot be done: ${aboutTarget}`
 }
 
 export async function writeSpec(layout: StateLayout, spec: ClusterSpec): Promise<void> {

@@ -32,7 +32,7 @@ async function refusal(request: InjectOptions): Promise<Problem> {
     status: answer.statusCode,
     type: `urn:regent:error:${problem.code}`,
   })
-  expect(problem.detail.length).toBeLessThan(600)
+  expect(String(problem.detail).length).toBeLessThan(600)
   expect(clusters.asked).toEqual([])
   return problem
 }

@@ -1,5 +1,5 @@
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
-import { reported, say } from '#common/sentence/sentence.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Transport } from '#common/ports/ports.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import { sayWord, type AskAnswer } from '#failover/protocol/word.ts'
@@ -75,7 +75,7 @@ export class AskDesk {
     switch (ask.wants) {
       case 'switchover': {
         const needless = whyNoSwitchover(input, ask)
-        if (needless !== undefined) return needless
+        if (needless !== undefined) return String(needless)
         const timeoutMs = Math.min(ask.remainingMs, input.spec.switchover.timeoutMs)
         const to = ask.to ?? undefined
         const from = ask.from === '' ? undefined : ask.from
@@ -118,12 +118,12 @@ interface Asked {
 function whyNoSwitchover(
   { record }: DecisionInput,
   { from, to }: Extract<Ask, { wants: 'switchover' }>,
-): string | undefined {
+): Sentence | undefined {
   if (record === undefined) return undefined
   const primary = instanceOf(record.primary)
-  if (to === primary) return `${primary} is the primary already`
+  if (to === primary) return say`${primary} is the primary already`
   if (from === '' || from === primary) return undefined
-  const why = `${from} is not the primary: ${primary} is`
-  if (to !== null) throw new RegentError('REGENT_REFUSED', say`no switchover from ${from} to ${to}: ${reported(why)}`)
+  const why = say`${from} is not the primary: ${primary} is`
+  if (to !== null) throw new RegentError('REGENT_REFUSED', say`no switchover from ${from} to ${to}: ${why}`)
   return why
 }

@@ -1,5 +1,5 @@
 import { described, RegentError } from '#common/errors/errors.ts'
-import { reported, say } from '#common/sentence/sentence.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { counted } from '#common/text/words.ts'
 import type { Annotations } from '#failover/protocol/annotations.ts'
 import { longestDowntimeMs, shortestDowntimeMs } from '#failover/judge/downtime.ts'
@@ -45,19 +45,19 @@ async function endDowntime(call: Call): Promise<Answer> {
  *
  * @param forgotten the platform may remove these at any moment: they acknowledge nothing
  */
-function whyNotForget({ name, cluster, instance }: Server, forgotten: readonly string[]): string | null {
+function whyNotForget({ name, cluster, instance }: Server, forgotten: readonly string[]): Sentence | null {
   const { record, watched } = cluster.known
   const key = keyText(instance.Key)
-  if (watched?.primary === name) return `${key} leads ${cluster.alias}: forget-cluster forgets all of its servers`
+  if (watched?.primary === name) return say`${key} leads ${cluster.alias}: forget-cluster forgets all of its servers`
   if (record === undefined) return null
   if (instanceOf(record.primary) === name)
-    return `${key} is the primary of ${cluster.alias}: call graceful-master-takeover-auto first, then forget it`
+    return say`${key} is the primary of ${cluster.alias}: call graceful-master-takeover-auto first, then forget it`
   const counting = record.syncSet.map(instanceOf)
   const left = counting.filter((each) => each !== name && !forgotten.includes(each)).length
   if (!counting.includes(name) || left >= record.acks) return null
   const before = counting.filter((each) => forgotten.includes(each))
   const beside = before.length === 0 ? '' : ` and ${before.join(', ')}, forgotten before,`
-  return `without ${key}${beside} only ${counted(left, 'replica')} would be left, and a write of ${cluster.alias} waits for ${record.acks}: change the number of instances with regent local scale, or spec.instances, and Regent lowers what writes wait for`
+  return say`without ${key}${beside} only ${counted(left, 'replica')} would be left, and a write of ${cluster.alias} waits for ${record.acks}: change the number of instances with regent local scale, or spec.instances, and Regent lowers what writes wait for`
 }
 
 /** Nothing of the server is touched: who forgets one wants not to see the server any more. */
@@ -65,7 +65,7 @@ async function forget(call: Call): Promise<Answer> {
   const server = call.exactServer
   await call.clusters.annotate(server.cluster.name, (said) => {
     const why = whyNotForget(server, said.hidden ?? [])
-    if (why !== null) throw new RegentError('REGENT_REFUSED', say`${reported(why)}`)
+    if (why !== null) throw new RegentError('REGENT_REFUSED', why)
     return withHidden(said, [server.name])
   })
   return ok(`Instance forgotten: ${keyText(server.instance.Key)}`, server.instance.Key)

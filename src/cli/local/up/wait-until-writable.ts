@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RegentError } from '#common/errors/errors.ts'
-import { say } from '#common/sentence/sentence.ts'
+import { say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { supervisorStatus } from '#local/supervisor/background.ts'
 import type { FoundCluster } from '#local/clusters/cluster-index.ts'
 import { explainingLines } from '#local/logs/log-tail.ts'
@@ -89,44 +89,41 @@ export function waitForManager(error: unknown): undefined {
 async function refuseHopeless(layout: StateLayout, began: number): Promise<void> {
   const processes = await supervisorStatus(layout)
   if (processes === undefined)
-    throw new RegentError(
-      'REGENT_REFUSED',
-      say`${await explained('the supervisor ended', layout, ['supervisor'], began)}`,
-    )
+    throw new RegentError('REGENT_REFUSED', await explained(say`the supervisor ended`, layout, ['supervisor'], began))
   const failing = processes.filter((process) => process.ends >= hopelessEnds)
   if (failing.length === 0) return
   const [first] = failing
   throw new RegentError(
     'REGENT_REFUSED',
-    say`${await explained(
-      `${first?.name} ended ${first?.ends} times (${first?.lastEnd})`,
+    await explained(
+      say`${first?.name} ended ${first?.ends} times (${first?.lastEnd})`,
       layout,
       failing.map((process) => process.name),
       began,
-    )}`,
+    ),
   )
 }
 
 async function tooLate(layout: StateLayout, instances: readonly string[], began: number): Promise<RegentError> {
   return new RegentError(
     'REGENT_TIMED_OUT',
-    say`${await explained(
-      `it took no writes within ${deadlineMs / 1000} s`,
+    await explained(
+      say`it took no writes within ${deadlineMs / 1000} s`,
       layout,
       ['supervisor', 'manager', ...instances],
       began,
-    )}`,
+    ),
   )
 }
 
 async function explained(
-  what: string,
+  what: Sentence,
   layout: StateLayout,
   processes: readonly string[],
   began: number,
-): Promise<string> {
+): Promise<Sentence> {
   const lines = await explainingLines(layout, processes, began)
   return lines.length === 0
-    ? `${what}; the logs in ${layout.logs} have no error`
-    : [`${what}; the logs say:`, ...lines.map((line) => `  ${line}`)].join('\n')
+    ? say`${what}; the logs in ${layout.logs} have no error`
+    : say`${what}; the logs say:${text(lines.map((line) => `\n  ${line}`).join(''))}`
 }

@@ -1,4 +1,4 @@
-import { printed, reported, say, type Sentence } from '#common/sentence/sentence.ts'
+import { printed, say, type Sentence, typedFor } from '#common/sentence/sentence.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { Platform } from '#common/ports/platform.ts'
 import type { Transport, World } from '#common/ports/ports.ts'
@@ -59,9 +59,9 @@ export class Asking {
   /** A dry run only asks: nobody else is told. */
   refusal(sentence: Sentence): RegentError {
     const whole = this.#withWayOut(sentence)
-    const said = this.printed(whole)
-    if (!this.#dryRun) this.cluster.declined(said)
-    return new RegentError('REGENT_REFUSED', say`${reported(said)}`, whole.namesCommand ? { remedy: '' } : {})
+    const said = typedFor(whole, this.input.place)
+    if (!this.#dryRun) this.cluster.declined(String(said))
+    return new RegentError('REGENT_REFUSED', said, whole.namesCommand ? { remedy: '' } : {})
   }
 
   /** The sentence, with the commands of the place where the cluster is. */

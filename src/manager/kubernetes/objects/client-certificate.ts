@@ -1,5 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
-import { reported, say } from '#common/sentence/sentence.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { keyOf } from '#controller-runtime/objects/objects.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import { complaintAboutClientCertificate } from '#kube/certificates/client-certificate.ts'
@@ -37,7 +37,7 @@ export async function checkClientCertificate(
   if (complaint !== undefined)
     throw new RegentError(
       'REGENT_BAD_CERTIFICATE',
-      say`${reported(complaint)}; servers go on with the certificate they have, and those that start meanwhile with their own`,
+      say`${complaint}; servers go on with the certificate they have, and those that start meanwhile with their own`,
     )
 }
 
@@ -61,7 +61,7 @@ export async function refuseNewCertificate(
   if (volume?.secret?.secretName !== cluster.spec.tls.secretName)
     throw new RegentError(
       'REGENT_BAD_CERTIFICATE',
-      say`${reported(complaint)}; until it can be used nothing of this spec is applied`,
+      say`${complaint}; until it can be used nothing of this spec is applied`,
     )
 }
 
