@@ -1,5 +1,5 @@
 import { keysSpoken, type Spoken } from '#failover/testing-sentence-corpus.ts'
-import { noticesOfAgents, wordsOfAgents } from '#test/support/notices-in-source.ts'
+import { errorsInSource, noticesOfAgents, wordsOfAgents, type NoticeKey } from '#test/support/notices-in-source.ts'
 import { page } from './markdown.ts'
 
 const titles: Readonly<Record<keyof Spoken, string>> = {
@@ -25,14 +25,21 @@ export async function sentencesPage(): Promise<string> {
     ...sections,
     '## What agents notice',
     '`regent topology` shows the last notices of each instance, with these codes, and the agent’s log has all of them. Read from the sources of agents: a part whose kind these do not tell is a ‹name›.',
-    (await noticesOfAgents()).map(({ code, key }) => `- \`${code}\`: ${key.replaceAll('<', '\\<')}`).join('\n'),
+    coded(await noticesOfAgents()),
     '## What agents are about',
     'An instance that is not yet what it is assigned to be says so, in `regent topology` and behind what the manager says. Read from the sources of agents, too.',
     listed(words.course),
     '## Why lifecycle actions do nothing',
     'The answer of a lifecycle action that is refused, or of a probe that finds something; behind that comes the name of the error.',
     listed(words.refusal),
+    '## What errors say',
+    'By their code, which `docs/reference/errors.md` explains. Read from the sources of all rooms; what is not written beside an error is not here, as the words of mysqld.',
+    coded(await errorsInSource()),
   )
+}
+
+function coded(all: readonly NoticeKey[]): string {
+  return all.map(({ code, key }) => `- \`${code}\`: ${key.replaceAll('<', '\\<')}`).join('\n')
 }
 
 /** Each that says something new. */

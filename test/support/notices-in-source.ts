@@ -15,7 +15,10 @@ type CodelessKind = 'course' | 'refusal'
  * sentence of the same file is there with its words, in each way in which that can be said.
  */
 export async function noticesOfAgents(): Promise<readonly NoticeKey[]> {
-  const all = (await sourcesOfAgents()).flatMap(({ source }) => noticesIn(source))
+  return eachOnce((await sourcesOfAgents()).flatMap(({ source }) => noticesIn(source)))
+}
+
+function eachOnce(all: readonly NoticeKey[]): readonly NoticeKey[] {
   const keys = new Map(all.map((one) => [`${one.code} ${one.key}`, one]))
   return [...keys].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)
 }
@@ -36,8 +39,16 @@ export async function wordsOfAgents(): Promise<Readonly<Record<CodelessKind, rea
   }
 }
 
-async function sourcesOfAgents(): Promise<readonly { readonly name: string; readonly source: string }[]> {
-  const folder = join(import.meta.dirname, '../../agents')
+/** What errors say, of all rooms, each with its code; `‹code›` where that is chosen by the program. */
+export async function errorsInSource(): Promise<readonly NoticeKey[]> {
+  const sources = await Promise.all(['agents', 'failover', 'topology', 'src'].map(sourcesOf))
+  return eachOnce(sources.flat().flatMap(({ source }) => errorsIn(source)))
+}
+
+const sourcesOfAgents = (): ReturnType<typeof sourcesOf> => sourcesOf('agents')
+
+async function sourcesOf(room: string): Promise<readonly { readonly name: string; readonly source: string }[]> {
+  const folder = join(import.meta.dirname, '../..', room)
   const names = (await readdir(folder, { recursive: true })).filter((name) =>
     /^(?!.*(\.test|testing)).*\.ts$/.test(name),
   )
@@ -49,6 +60,22 @@ export function noticesIn(source: string): readonly NoticeKey[] {
   everyNode(source, (node) => {
     const told = toldBy(node)
     if (told !== undefined) found.push(...keysOf(told))
+  })
+  return found
+}
+
+/** A complaint that is '' is told nobody. */
+const isCut = /: $|: ;|\(\)| ,|^ | $/
+
+/** `new RegentError('REGENT_…', say`…`)`. */
+export function errorsIn(source: string): readonly NoticeKey[] {
+  const found: NoticeKey[] = []
+  everyNode(source, (node) => {
+    if (!ts.isNewExpression(node) || node.expression.getText() !== 'RegentError') return
+    const [code, said] = node.arguments ?? []
+    if (code === undefined || said === undefined) return
+    const keys = waysOf(said).filter((key) => /[a-z]/.test(key.replace(/‹\w+›/g, '')) && !isCut.test(key))
+    found.push(...keys.map((key) => ({ code: ts.isStringLiteral(code) ? code.text : '‹code›', key })))
   })
   return found
 }
@@ -141,10 +168,21 @@ function waysOf(node: ts.Expression): readonly string[] {
   if (ts.isParenthesizedExpression(node)) return waysOf(node.expression)
   if (ts.isBinaryExpression(node)) return [node.left, node.right].flatMap(waysOf)
   if (ts.isStringLiteral(node)) return node.text === '' ? [''] : []
-  if (ts.isIdentifier(node)) return declaredAs(node).flatMap(waysOf)
+  if (ts.isIdentifier(node)) return waysOfName(node)
   return ts.isCallExpression(node) && ts.isIdentifier(node.expression)
     ? declaredAs(node.expression).flatMap(waysOf)
     : []
+}
+
+/** Names that are looked up: one that leads to itself says nothing. */
+const underWay = new Set<ts.Identifier>()
+
+function waysOfName(name: ts.Identifier): readonly string[] {
+  if (underWay.has(name)) return []
+  underWay.add(name)
+  const ways = declaredAs(name).flatMap(waysOf)
+  underWay.delete(name)
+  return ways
 }
 
 function waysOfTemplate(template: ts.TemplateLiteral): readonly string[] {
@@ -169,20 +207,42 @@ const kinds: Readonly<Record<string, string>> = {
   ...{ text: 'text', reported: 'text', described: 'text', heard: 'text' },
 }
 
+/** By how such things are named. */
+const isNumber =
+  /^Math\.|\.count$|(Ms|Bytes|Seconds|[eE]poch|[rR]evision|[pP]ort|[pP]id|size|length|number|status)$|[/+-] [\d_]+$/
+
 function partsOf(node: ts.Expression): readonly string[] {
   const ways = waysOf(node)
   if (ways.length > 0) return ways
   const name = ts.isCallExpression(node) ? node.expression.getText() : ''
-  return [`‹${kinds[name] ?? (/^Math\.|\.count$/.test(name) ? 'number' : 'name')}›`]
+  return [`‹${kinds[name] ?? (isNumber.test(name || node.getText()) ? 'number' : 'name')}›`]
 }
 
 /** What a name of the same file stands for: the value of the nearest constant, or what a function returns. */
 function declaredAs(name: ts.Identifier): readonly ts.Expression[] {
   for (let scope: ts.Node = name; !ts.isSourceFile(scope); scope = scope.parent) {
+    const given = givenTo(scope, name.text)
+    if (given !== undefined) return given
     const found = declaredIn(scope.parent, name.text)
     if (found.length > 0) return found
   }
   return []
+}
+
+/** What the same file gives a function for that parameter; undefined where the function has no such parameter. */
+function givenTo(scope: ts.Node, parameter: string): readonly ts.Expression[] | undefined {
+  if (!ts.isFunctionLike(scope)) return undefined
+  const at = scope.parameters.findIndex((each) => each.name.getText() === parameter)
+  const named = ts.isArrowFunction(scope) && ts.isVariableDeclaration(scope.parent) ? scope.parent : scope
+  const called = named.name?.getText()
+  if (at === -1 || called === undefined) return at === -1 ? undefined : []
+  const found: ts.Expression[] = []
+  ts.forEachChild(scope.getSourceFile(), function visit(node) {
+    const given = ts.isCallExpression(node) && node.expression.getText().replace('this.', '') === called
+    if (given) found.push(...node.arguments.slice(at, at + 1))
+    ts.forEachChild(node, visit)
+  })
+  return found
 }
 
 function declaredIn(scope: ts.Node, name: string): readonly ts.Expression[] {

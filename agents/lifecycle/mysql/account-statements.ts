@@ -44,7 +44,7 @@ export function accountStatements(wish: AccountWish): readonly string[] {
   if (statements.length > mostStatements)
     throw bad(say`KB_ACCOUNT_STATEMENT has more than ${mostStatements} statements`)
   return statements.map((one, at) => {
-    const why = whyRefused(one)
+    const why = complaintAbout(one)
     if (why !== undefined) throw bad(say`statement ${at + 1} of ${statements.length} ${why}`)
     return one.map((token) => filled(token, wish)).join('')
   })
@@ -73,7 +73,7 @@ function trimmed(statement: readonly string[]): readonly string[] {
 }
 
 /** Why a statement is refused, undefined where nothing speaks against the statement. */
-function whyRefused(statement: readonly string[]): Sentence | undefined {
+function complaintAbout(statement: readonly string[]): Sentence | undefined {
   const text = statement.join('')
   if (!allowed.some((pattern) => pattern.test(text)))
     return say`is not about accounts: allowed are CREATE, ALTER and DROP USER, CREATE and DROP ROLE, GRANT, REVOKE, SET DEFAULT ROLE and FLUSH PRIVILEGES`

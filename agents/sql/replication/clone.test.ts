@@ -20,7 +20,7 @@ async function failureOf(errno: number, message: string): Promise<RegentError> {
 
 it('A copy that mysqld refuses since its disk was full says what is to be done', async () => {
   expect((await failureOf(1317, 'Query execution was interrupted')).message).toBe(
-    'CLONE LOCAL DATA DIRECTORY = …: Query execution was interrupted (1317); it was killed by hand, or the disk was full during an earlier copy: then mysqld gives no copy any more until mysqld is started again; copy another instance, or restart this one',
+    'CLONE LOCAL DATA DIRECTORY = …: Query execution was interrupted (1317); it was killed by hand, or the disk was full during an earlier copy: mysqld gives none until it is started again; copy another instance, or restart this one',
   )
 })
 

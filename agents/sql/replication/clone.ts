@@ -163,7 +163,7 @@ const tooMany = 3634
  * Where InnoDB could not write what changes during a copy (`#ib_archive`) its archiver ends for good, and each later
  * CLONE fails at once as interrupted (seen on 9.7).
  */
-const whyInterrupted = say`it was killed by hand, or the disk was full during an earlier copy: then mysqld gives no copy any more until mysqld is started again; copy another instance, or restart this one`
+const whyInterrupted = say`it was killed by hand, or the disk was full during an earlier copy: mysqld gives none until it is started again; copy another instance, or restart this one`
 
 /**
  * Ends copies of this server that its agent has begun: also those of an agent that died, which the server would finish

@@ -102,7 +102,7 @@ function servedIn(annotations: Annotations): Read | undefined {
     })
     return { served, actions: [...(known ?? new Map<string, never>()).values()] }
   } catch (error) {
-    if (error instanceof RegentError) throw refusal(say`${renamed(error.said, annotationOf)}`, error)
+    if (error instanceof RegentError) throw refusal(renamed(error.said, annotationOf), error)
     throw error
   }
 }

@@ -47,6 +47,6 @@ export function foreign(cluster: string, objects: readonly KubeObject[]): Regent
   const [is, it, its] = objects.length === 1 ? ['is', 'it', 'its'] : ['are', 'them', 'their']
   return new RegentError(
     'REGENT_REFUSED',
-    say`${named} ${is} not of MySQLCluster ${cluster}, which needs ${its} name: nothing of ${it} is changed. Give the MySQLCluster another name, or delete ${it}; to hand ${it} over to the cluster, set the label ${labels.cluster}=${cluster} on ${it}`,
+    say`${named} ${is} not of MySQLCluster ${cluster}, which needs ${its} name: nothing of ${it} is changed. Give the MySQLCluster another name, or delete ${it}; to hand ${it} over, set the label ${labels.cluster}=${cluster} on ${it}`,
   )
 }

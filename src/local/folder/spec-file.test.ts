@@ -128,7 +128,7 @@ describe('the spec of a local cluster', () => {
     [
       'a grace that is longer than the deadline',
       'switchover: {graceMs: 20000}',
-      /switchover\.graceMs is 20000 and switchover\.timeoutMs is 10000: .*allowed is a graceMs up to timeoutMs/,
+      /switchover\.graceMs is 20000 and switchover\.timeoutMs is 10000: .*allowed is up to timeoutMs/,
     ],
     [
       'nobody who may be primary',

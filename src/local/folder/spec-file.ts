@@ -73,7 +73,7 @@ function contradictionIn(name: string, spec: ClusterSpec): Sentence | undefined 
   if (ofMode !== undefined) return say`${reported(ofMode)}`
   const { graceMs, timeoutMs } = switchover
   if (graceMs > timeoutMs)
-    return say`switchover.graceMs is ${graceMs} and switchover.timeoutMs is ${timeoutMs}: every switchover with a statement that runs would be undone before its grace ends; allowed is a graceMs up to timeoutMs`
+    return say`switchover.graceMs is ${graceMs} and switchover.timeoutMs is ${timeoutMs}: a switchover with a statement that runs would be undone before its grace ends; allowed is up to timeoutMs`
   const aboutHooks = complaintAboutHooks(spec.hooks, 'secretFile')
   if (aboutHooks !== undefined) return say`${reported(aboutHooks)}`
   const aboutBackups = contradictionInBackups(spec)

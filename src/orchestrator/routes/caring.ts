@@ -1,6 +1,5 @@
 import { described, RegentError } from '#common/errors/errors.ts'
-import { say, type Sentence } from '#common/sentence/sentence.ts'
-import { counted } from '#common/text/words.ts'
+import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Annotations } from '#failover/protocol/annotations.ts'
 import { longestDowntimeMs, shortestDowntimeMs } from '#failover/judge/downtime.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
@@ -57,7 +56,7 @@ function whyNotForget({ name, cluster, instance }: Server, forgotten: readonly s
   if (!counting.includes(name) || left >= record.acks) return null
   const before = counting.filter((each) => forgotten.includes(each))
   const beside = before.length === 0 ? '' : ` and ${before.join(', ')}, forgotten before,`
-  return say`without ${key}${beside} only ${counted(left, 'replica')} would be left, and a write of ${cluster.alias} waits for ${record.acks}: change the number of instances with regent local scale, or spec.instances, and Regent lowers what writes wait for`
+  return say`without ${key}${beside} only ${counted(left, 'replica')} would be left, and a write of ${cluster.alias} waits for ${record.acks}: have fewer instances by regent local scale, or spec.instances, and Regent lowers what writes wait for`
 }
 
 /** Nothing of the server is touched: who forgets one wants not to see the server any more. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClusterSpec } from '#failover/protocol/spec.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { say } from '#common/sentence/sentence.ts'
+import { command, counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { FoundCluster } from '#local/clusters/cluster-index.ts'
 import type { LocalCluster } from '#local/folder/cluster-file.ts'
 import { readHosts } from '#local/addresses/hosts-file.ts'
@@ -10,7 +10,6 @@ import { composeSpec, readSpec } from '#local/folder/spec-file.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
 import { parseRedisAddress } from '#store/redis-address.ts'
 import type { UpOptions } from './up-options.ts'
-import { counted } from '#common/text/words.ts'
 
 /**
  * Refuses options of `up` that contradict a cluster that exists: a second `up` never changes silently what the first
@@ -31,13 +30,14 @@ export async function refuseChanges(found: FoundCluster, options: UpOptions, isU
 }
 
 /** What only a new cluster can have otherwise. */
-function shapeChange({ cluster }: FoundCluster, options: UpOptions): string | undefined {
+function shapeChange({ cluster }: FoundCluster, options: UpOptions): Sentence | undefined {
   const count = cluster.instances.length
   if (options.instances !== undefined && options.instances !== count)
-    return `with ${counted(count, 'instance')}, not ${options.instances}; "regent local scale ${cluster.name} ${options.instances}" changes that once it is up`
+    return say`with ${counted(count, 'instance')}, not ${options.instances}; "${command('scale', cluster.name, String(options.instances))}" changes that once it is up`
   if (options.store !== undefined && placeOf(options.store) !== placeOf(cluster.store))
-    return 'with its record in another store than --store names; a record does not move'
-  if (options.restore !== undefined) return 'and nothing is restored over data; choose another name for the new cluster'
+    return say`with its record in another store than --store names; a record does not move`
+  if (options.restore !== undefined)
+    return say`and nothing is restored over data; choose another name for the new cluster`
   return undefined
 }
 
@@ -46,19 +46,19 @@ function placeOf(store: string): string {
   return store === 'file' ? store : parseRedisAddress(store).shown
 }
 
-async function hostsChange({ cluster }: FoundCluster, options: UpOptions): Promise<string | undefined> {
+async function hostsChange({ cluster }: FoundCluster, options: UpOptions): Promise<Sentence | undefined> {
   if (options.hosts === undefined || isDeepStrictEqual(await readHosts(options.hosts, 1), cluster.hosts))
     return undefined
-  return 'with other addresses than --hosts names; instances do not move'
+  return say`with other addresses than --hosts names; instances do not move`
 }
 
 /** How data is replicated is decided once: what one mode has acknowledged the other does not know of. */
-async function modeChange({ dir, cluster }: FoundCluster, options: UpOptions): Promise<string | undefined> {
+async function modeChange({ dir, cluster }: FoundCluster, options: UpOptions): Promise<Sentence | undefined> {
   const { mode } = await readSpec(layoutOf(dir), cluster.name)
   const asked = options.mode ?? (await modeIn(options.config))
   return asked === undefined || asked === mode
     ? undefined
-    : `in mode ${mode}, not ${asked}; a mode cannot change, make a new cluster and load the data into it`
+    : say`in mode ${mode}, not ${asked}; a mode cannot change, make a new cluster and load the data into it`
 }
 
 /** What else such a file says is checked where the file is used. */
@@ -70,49 +70,49 @@ async function modeIn(file: string | undefined): Promise<string | undefined> {
 }
 
 /** What takes effect when the processes start. */
-async function settingChange({ dir, cluster }: FoundCluster, options: UpOptions): Promise<string | undefined> {
+async function settingChange({ dir, cluster }: FoundCluster, options: UpOptions): Promise<Sentence | undefined> {
   const spec = await readSpec(layoutOf(dir), cluster.name)
   const { store, port, durability, acks, config } = options
   const loginChanges = store !== undefined && hasLogin(store) && store !== cluster.store
-  const changes: readonly (readonly [boolean, string])[] = [
-    [loginChanges, 'with another login for its store'],
+  const changes: readonly (readonly [boolean, Sentence])[] = [
+    [loginChanges, say`with another login for its store`],
     ...orchestratorChanges(cluster, options),
-    [differs(port, cluster.api.port), `with its API on port ${cluster.api.port}, not ${port}`],
-    [differs(durability, spec.durability), `with durability ${spec.durability}, not ${durability}`],
+    [differs(port, cluster.api.port), say`with its API on port ${cluster.api.port}, not ${port}`],
+    [differs(durability, spec.durability), say`with durability ${spec.durability}, not ${durability}`],
     [
       differs(acks, spec.acks),
-      `with ${spec.acks === null ? 'the default number of acknowledgements' : counted(spec.acks, 'acknowledgement')}, not ${acks}`,
+      say`with ${spec.acks === null ? say`the default number of acknowledgements` : counted(spec.acks, 'acknowledgement')}, not ${acks}`,
     ],
     [
       options.routerConfig !== undefined || differs(options.router, cluster.router !== undefined),
-      cluster.router === undefined ? 'without a router' : 'with a router, and keeps it as it is',
+      cluster.router === undefined ? say`without a router` : say`with a router, and keeps it as it is`,
     ],
     [
       config !== undefined &&
         !isDeepStrictEqual({ ...(await specSaid({ dir, cluster }, options)), group: spec.group }, spec),
-      'so --config would have no effect, but for group.consistency',
+      say`so --config would have no effect, but for group.consistency`,
     ],
   ]
   const change = changes.find(([isMade]) => isMade)
-  return change && `${change[1]}; "regent local down ${cluster.name}" first, then up with it`
+  return change && say`${change[1]}; "regent local down ${cluster.name}" first, then up with it`
 }
 
 function orchestratorChanges(
   { orchestrator }: LocalCluster,
   { orchestratorPort, orchestratorHosts }: UpOptions,
-): readonly (readonly [boolean, string])[] {
+): readonly (readonly [boolean, Sentence])[] {
   const portChanges = differs(orchestratorPort, orchestrator?.port)
   const hostsChange = differs(orchestratorHosts, orchestrator?.hosts)
   if (orchestrator === undefined)
     return [
-      [portChanges, 'without orchestrator’s interface'],
-      [hostsChange, 'without orchestrator’s interface, which --orchestrator-port serves'],
+      [portChanges, say`without orchestrator’s interface`],
+      [hostsChange, say`without orchestrator’s interface, which --orchestrator-port serves`],
     ]
   return [
-    [portChanges, 'with another port for orchestrator’s interface'],
+    [portChanges, say`with another port for orchestrator’s interface`],
     [
       hostsChange,
-      `with servers called by ${orchestrator.hosts}, not ${orchestratorHosts}, at orchestrator’s interface`,
+      say`with servers called by ${orchestrator.hosts}, not ${orchestratorHosts}, at orchestrator’s interface`,
     ],
   ]
 }

@@ -251,9 +251,10 @@ async function createInternal(
   const claims = await claimsOf(client, cluster, signal)
   if ((cluster.status?.epoch ?? 0) > 0 || claims.some(({ metadata }) => metadata.deletionTimestamp === undefined)) {
     const inPods = say`kubectl -n ${namespace} exec ${name}-0 -c ${agentContainer} -- cat ${podPaths.secrets}/account-secret, and agent-token beside it; ${passwordGeneration} only from a backup`
+    const remedy = say`Make it again from a backup or from a running pod (${inPods}); for a new cluster without the old data delete the volume claims first`
     throw new RegentError(
       'REGENT_REFUSED',
-      say`Secret ${namespace}/${namesOf(name).internal} is gone, and the servers on the cluster's volumes know the passwords that were made from it: a new one would lock everybody out. Make it again from a backup or from a running pod (${inPods}); for a new cluster without the old data delete the volume claims first`,
+      say`Secret ${namespace}/${namesOf(name).internal} is gone, and the servers on the cluster's volumes know the passwords that were made from it: a new one would lock everybody out. ${remedy}`,
     )
   }
   const [secret] = secretsOf(cluster, new Map(), world.random)
