@@ -150,7 +150,7 @@ class ThrowAway implements ThrowAwayServer {
     this.#pool.disconnect()
     const ending = await this.#within(shutdownMs)
     if (ending?.status === 0) return this.#cleanUp()
-    const why = ending === null ? say`did not end within ${shutdownMs / 1_000} s` : say`${sentenceOf(ending)}`
+    const why = ending === null ? say`did not end within ${shutdownMs / 1_000} s` : sentenceOf(ending)
     const errors = await lastErrorsIn(this.#given.layout.errorLog)
     await this.kill()
     throw new RegentError(

@@ -31,7 +31,7 @@ describe('timings', () => {
     [{ unreachableMs: 6_000 }, 'unreachableMs must be shorter than leaseMs'],
   ]
   it.each(cases)('that contradict each other are told: %j', (change, says) => {
-    expect(contradictionIn({ ...defaultTimings, ...change })).toBe(says)
+    expect(String(contradictionIn({ ...defaultTimings, ...change }))).toBe(says)
   })
 })
 

@@ -1,5 +1,6 @@
 import type { Step } from '#orchestrator/trees/step.ts'
 import type { ServerFacts } from '../servers/seen.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 
 /**
  * Why a server does not empty its binlogs: somebody reads them, and would find no place there afterwards. That may be
@@ -9,10 +10,10 @@ export function whyRead(
   instance: string,
   steps: readonly Step[],
   { listed, dumpHosts }: Pick<ServerFacts, 'listed' | 'dumpHosts'>,
-): string | undefined {
+): Sentence | undefined {
   const count = Math.max(listed.length, dumpHosts.length)
   const isEmptied = steps.some((step) => step.do === 'resetGtids' && step.at === instance)
   return isEmptied && count > 0
-    ? `gtid-errant-reset-master will not operate on ${instance} because it has ${count} replicas. Expecting no replicas`
+    ? say`gtid-errant-reset-master will not operate on ${instance} because it has ${count} replicas. Expecting no replicas`
     : undefined
 }

@@ -81,7 +81,7 @@ export class ServerHand {
   async refuseUnready(steps: readonly Step[]): Promise<void> {
     await this.#refuseWithoutRights(steps)
     const read = whyRead(this.#host.instance, steps, this.#facts)
-    if (read !== undefined) throw new RegentError('REGENT_REFUSED', say`${read}`, { remedy: '' })
+    if (read !== undefined) throw new RegentError('REGENT_REFUSED', read, { remedy: '' })
     const own = steps.filter(({ at }) => at === this.#host.instance)
     if (own.some((step) => step.do === 'follow' && step.login)) await this.#loginOfReplication()
     if (own.some((step) => step.do === 'lead') && (await this.#look()).channels.length > 1)

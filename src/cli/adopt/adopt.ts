@@ -209,7 +209,7 @@ function report(io: Io, adoption: Adoption, checked: Checked): readonly string[]
 }
 
 export function refused({ cluster, hosts }: Adoption, { refusals }: Checked, isJson: boolean): RegentError {
-  const first = hosts[0] === undefined ? '' : say`${addressText(hosts[0])}`
+  const first = hosts[0] === undefined ? '' : addressText(hosts[0])
   const what = isJson || refusals.length === 1 ? refusals.join('; ') : refusals.map((one) => `\n  ${one}`).join('')
   return new RegentError('REGENT_REFUSED', say`${cluster} (${first} …) is not adopted: ${what}`, {
     remedy: 'Correct the file, or the server that the message names; then adopt again.',

@@ -1,7 +1,11 @@
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import { RegentError } from '../errors/errors.ts'
+import { withParts } from '../sentence/sentence-wire.ts'
+import { say } from '../sentence/sentence.ts'
 import { createHttpTransport, type HttpTransport } from './http-transport.ts'
+import { problemOf } from './problem.ts'
 import { expectBelow } from '#test/support/expect-below.ts'
 import { freePort } from '#test/support/free-port.ts'
 import { patienceMs } from '#test/support/patience.ts'
@@ -109,6 +113,23 @@ describe('the HTTP transport', () => {
       code: 'REGENT_STALE_ORDER',
       message: `agent ${address}: revision 7 is older than 9`,
     })
+  })
+
+  it('keeps the parts of those words, so that a figure is no news', async () => {
+    const { address } = await agentThat((_, response) => {
+      const refusal = new RegentError(
+        'REGENT_STALE_ORDER',
+        say`promise of revision ${7}: shop-1@b1 acted on revision ${9}`,
+      )
+      response.writeHead(409).end(withParts(problemOf(refusal, '/')))
+    })
+    const error: unknown = await connect()
+      .post(address, '/', {}, patienceMs)
+      .catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ message: `agent ${address}: promise of revision 7: shop-1@b1 acted on revision 9` })
+    expect((error as RegentError).said.key).toBe(
+      'agent ‹name›: promise of revision ‹number›: shop-1@b1 acted on revision ‹number›',
+    )
   })
 
   it.each([

@@ -10,6 +10,7 @@ import {
   say,
   text,
   together,
+  typedFor,
   type Sentence,
 } from './sentence.ts'
 
@@ -77,6 +78,7 @@ describe('a command in a sentence', () => {
     const sentence = say`use: ${command(given.verb, ...given.args)} first`
     expect(printed(sentence, localPlace)).toBe(`use: ${local} first`)
     expect(printed(sentence, onKubernetes)).toBe(`use: ${kubernetes} first`)
+    expect(String(typedFor(sentence, onKubernetes))).toBe(`use: ${kubernetes} first`)
     expect(sentence.key).toBe(`use: ${local.replaceAll(/\b(shop-1|shop|4)\b/g, '‹name›')} first`)
   })
 })

@@ -76,8 +76,7 @@ export function together(all: readonly Sentence[]): Said {
 }
 
 /** The same about things that have other names where the sentence is read. */
-export function renamed(said: Sentence | string, names: Readonly<Record<string, string>>): Sentence {
-  const { parts } = typeof said === 'string' ? say`${text(said)}` : said
+export function renamed({ parts }: Sentence, names: Readonly<Record<string, string>>): Sentence {
   return new Sentence(
     parts.map((part) => (part.kind === 'name' ? { ...part, text: names[part.text] ?? part.text } : part)),
   )

@@ -35,7 +35,7 @@ describe('a Secret with what clients are to be shown', () => {
   })
 
   it('cannot be used where it is missing, or something in it', () => {
-    expect(complaintAboutClientCertificate(undefined, nowMs)).toBe('is not there')
+    expect(String(complaintAboutClientCertificate(undefined, nowMs))).toBe('is not there')
     expect(complaint({ 'tls.key': leaf.key })).toBe('lacks tls.crt')
     expect(complaint({ 'tls.crt': leaf.cert })).toBe('lacks tls.key')
   })

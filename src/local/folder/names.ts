@@ -10,7 +10,7 @@ export function isClusterName(name: string): boolean {
 /** Gives the name back, or throws `REGENT_BAD_NAME`: 1 to 39 lower-case letters, digits and dashes. */
 export function checkClusterName(name: string): string {
   if (isClusterName(name)) return name
-  const shown = name.length > 60 ? say`${name.slice(0, 57)}…` : say`${name}`
+  const shown = name.length > 60 ? `${name.slice(0, 57)}…` : name
   throw new RegentError(
     'REGENT_BAD_NAME',
     say`"${shown}" is no cluster name; allowed are 1 to 39 lower-case letters, digits and dashes, a letter first and no dash last`,
