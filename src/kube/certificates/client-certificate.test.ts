@@ -26,7 +26,7 @@ const secretOf = (texts: Readonly<Record<string, string>>): Secret => ({
 })
 const good = () => ({ 'tls.crt': leaf.cert, 'tls.key': leaf.key, 'ca.crt': authority.cert })
 const complaint = (texts: Readonly<Record<string, string>>, wallMs = nowMs) =>
-  complaintAboutClientCertificate(secretOf(texts), wallMs)
+  complaintAboutClientCertificate(secretOf(texts), wallMs)?.toString()
 
 describe('a Secret with what clients are to be shown', () => {
   it('can be used with an authority and without', () => {

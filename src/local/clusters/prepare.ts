@@ -134,7 +134,7 @@ export async function reopenCluster(
   if (claim === undefined) {
     throw new RegentError(
       'REGENT_ADDRESS_IN_USE',
-      say`127.24.${before.number}.250:9399 of cluster number ${before.number} is taken: another cluster has that number now. Take it down first, or start this one anew with --data or "regent local down ${before.name} --purge"`,
+      say`127.24.${before.number}.250:9399 of cluster number ${before.number} is taken: another cluster has that number now. Take it down first, or begin anew with --data or "regent local down ${before.name} --purge"`,
       { remedy: '' },
     )
   }
