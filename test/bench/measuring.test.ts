@@ -32,6 +32,24 @@ describe('runs of one case', () => {
     expect([...joined([]).samples]).toEqual([])
   })
 
+  it('keep their steps in order, also one that the first run lacks', () => {
+    const first = run(7, 0, [
+      ['· noticed', [1]],
+      ['whole again', [20]],
+    ])
+    const second = run(9, 0, [
+      ['· noticed', [2]],
+      ['· fetched', [4]],
+      ['whole again', [30]],
+    ])
+    expect([...joined([first, second]).samples]).toEqual([
+      ['outage', [7, 9]],
+      ['· noticed', [1, 2]],
+      ['· fetched', [4]],
+      ['whole again', [20, 30]],
+    ])
+  })
+
   it('say below their table what was lost, and what a reader must know', () => {
     expect(lostIn(run(7, 1))).toBe('100 acknowledged writes, lost 1')
     expect(lostIn({ ...run(7, 0), note: 'on other servers' })).toBe('100 acknowledged writes, lost 0; on other servers')

@@ -14,13 +14,21 @@ export interface CaseResult {
   readonly note?: string
 }
 
-/** Results of one case, one after the other, as one; nothing of nothing. */
+/** Results of one case, one after the other, as one; nothing of nothing. A step that the first lacks has its place. */
 export function joined(results: readonly CaseResult[]): CaseResult {
   const { name = '', unit = 'ms' } = results[0] ?? {}
-  const samples = new Map<string, readonly number[]>()
-  for (const result of results)
-    for (const [what, values] of result.samples) samples.set(what, [...(samples.get(what) ?? []), ...values])
+  const order: string[] = []
+  for (const { samples } of results) {
+    let place = 0
+    for (const what of samples.keys()) {
+      const known = order.indexOf(what)
+      if (known < 0) order.splice(place, 0, what)
+      place = (known < 0 ? place : known) + 1
+    }
+  }
+  const valuesOf = (what: string) => results.flatMap(({ samples }) => samples.get(what) ?? [])
   const sumOf = (what: 'lost' | 'acknowledged') => results.reduce((sum, result) => sum + result[what], 0)
+  const samples = new Map(order.map((what) => [what, valuesOf(what)]))
   return { name, unit, samples, lost: sumOf('lost'), acknowledged: sumOf('acknowledged') }
 }
 
