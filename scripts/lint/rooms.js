@@ -16,10 +16,10 @@ src/common/files
 src/common/ports                     src/common/files
 src/common/events                    src/common/ports
 src/common/log                       src/common/{errors,ports,sentence,text}
-src/common/tls                       src/common/{errors,log,ports}
+src/common/tls                       src/common/{errors,log,ports,sentence}
 src/common/http                      src/common/{errors,ports,sentence,tls}
-src/common/input                     src/common/errors
-src/common/mysql                     src/common/errors
+src/common/input                     src/common/{errors,sentence}
+src/common/mysql                     src/common/{errors,sentence}
 src/common/process
 src/common/watch                     src/common/{errors,ports,sentence}
 src/certificates

@@ -17,7 +17,7 @@ export function whyNotPlain(what: Sayable): Sentence {
 
 /** The same of what is signed, and not encrypted. */
 export function whyNotSigned(what: Sayable): Sentence {
-  return say`${what} is not signed, and a key is given: who writes to the store may have put that there; what is older than key or Regent needs --allow-plain (allowPlain)`
+  return say`${what} is not signed, and a key is given: anybody may have put that there; what is older than the key, or of an older Regent, needs --allow-plain (allowPlain)`
 }
 
 export function refusedPlain(what: Sayable): RegentError {

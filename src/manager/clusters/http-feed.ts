@@ -116,7 +116,7 @@ function openStream(
   outgoing.on('timeout', () => end(`${address} sent nothing for ${silenceMs} ms`))
   outgoing.on('error', (error) => {
     if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') isReached = true
-    end(`${address}: ${describeFailure(error)}`, isDistrust(error))
+    end(`${address}: ${String(describeFailure(error))}`, isDistrust(error))
   })
   outgoing.end()
   return outgoing

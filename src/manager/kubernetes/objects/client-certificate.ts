@@ -1,5 +1,5 @@
 import { RegentError } from '#common/errors/errors.ts'
-import { say } from '#common/sentence/sentence.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { keyOf } from '#controller-runtime/objects/objects.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import { complaintAboutClientCertificate } from '#kube/certificates/client-certificate.ts'
@@ -69,11 +69,11 @@ async function complaintOf(
   { client, clock }: Parts,
   cluster: MySQLCluster,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<Sentence | undefined> {
   const { secretName } = cluster.spec.tls
   if (secretName === undefined) return undefined
   const complaint = complaintAboutClientCertificate(await clientCertificateOf(client, cluster, signal), clock.wallMs())
   return complaint === undefined
     ? undefined
-    : `Secret ${cluster.metadata.namespace}/${secretName} (spec.tls.secretName) ${complaint}`
+    : say`Secret ${cluster.metadata.namespace}/${secretName} (spec.tls.secretName) ${complaint}`
 }
