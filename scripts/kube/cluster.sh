@@ -20,7 +20,9 @@ up() {
     say 'clearing what an earlier cluster left that was not ended by down'
     tear_down
   fi
+  choose_families
   mkdir -p "$run" "$logs"
+  echo "$families" >"$run/families"
   rm -f "$logs"/{etcd,apiserver,controllers,scheduler,coredns,proxy,keys,n[0-9]*}.log
   unfinished=yes
   note_kernel_settings

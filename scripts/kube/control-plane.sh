@@ -7,7 +7,8 @@ keys=$home/keys
 
 make_keys() {
   mkdir -p "$keys"
-  local names=DNS:localhost,IP:127.0.0.1,IP:$control_address,IP:$kubernetes_service name_of
+  local names=DNS:localhost,IP:127.0.0.1 name_of address
+  for address in $(of_families control | tr , ' ') $(of_families kubernetes | tr , ' '); do names+=,IP:$address; done
   for name_of in kubernetes kubernetes.default kubernetes.default.svc kubernetes.default.svc.cluster.local; do names+=,DNS:$name_of; done
   (
     umask 077
@@ -26,7 +27,7 @@ $(tail -n 5 "$logs/keys.log")"
     cat >"$kubeconfig" <<CONFIG
 apiVersion: v1
 kind: Config
-clusters: [{name: regent, cluster: {server: "https://$control_address:6443", certificate-authority-data: $(base64 -w0 <"$keys/ca.crt")}}]
+clusters: [{name: regent, cluster: {server: "https://$(bracketed "$(of_first_family control)"):6443", certificate-authority-data: $(base64 -w0 <"$keys/ca.crt")}}]
 users: [{name: admin, user: {token: $token}}]
 contexts: [{name: regent, context: {cluster: regent, user: admin}}]
 current-context: regent
@@ -39,21 +40,31 @@ make_control_network() {
   in_net control ip link set lo up
   # With an address of its own: otherwise it takes the lowest of its ports', and nodes that know the last one talk into the void for a minute.
   in_net control ip link add nodes address 02:00:00:00:00:01 type bridge || die 'no bridge can be made. Is this a container without CAP_NET_ADMIN, or a kernel without bridges (modprobe bridge)?'
-  in_net control ip addr add "$control_address/24" dev nodes
+  local family
+  for family in $families; do add_address control "$family" "$(control_with_prefix "$family")" nodes; done
   in_net control ip link set nodes up
   route_services control
 }
 
+control_with_prefix() { case $1 in ipv4) echo "$control_ipv4/24" ;; ipv6) echo "$control_ipv6/64" ;; esac; }
+
 # kube-proxy's rules only see a packet that has a route, and nothing else here has one to Services.
 route_services() {
+  local family range
   in_net "$1" ip link add services type bridge
   in_net "$1" ip link set services up
-  in_net "$1" ip route add "$service_range" dev services
-  in_net "$1" sysctl -qw net.ipv4.ip_forward=1
+  for family in $families; do
+    range=services_$family
+    in_net "$1" ip "-${family#ipv}" route add "${!range}" dev services
+    case $family in
+      ipv4) in_net "$1" sysctl -qw net.ipv4.ip_forward=1 ;;
+      ipv6) in_net "$1" sysctl -qw net.ipv6.conf.all.forwarding=1 ;;
+    esac
+  done
 }
 
 proxy_command() {
-  command=("$bin/kube-proxy" --kubeconfig "$kubeconfig" --proxy-mode "$proxy_mode" --hostname-override "$1" --cluster-cidr "$nodes_and_pods"
+  command=("$bin/kube-proxy" --kubeconfig "$kubeconfig" --proxy-mode "$proxy_mode" --hostname-override "$1" --cluster-cidr "$(of_families nodes_and_pods)"
     --conntrack-max-per-core 0 --conntrack-tcp-timeout-established 0 --conntrack-tcp-timeout-close-wait 0)
 }
 
@@ -64,7 +75,8 @@ component_command() {
       command=("$bin/etcd" --data-dir "$home/etcd" --listen-client-urls http://127.0.0.1:2379 --advertise-client-urls http://127.0.0.1:2379
         --listen-peer-urls http://127.0.0.1:2380 --unsafe-no-fsync --log-level warn) ;;
     apiserver)
-      command=("$bin/kube-apiserver" --etcd-servers http://127.0.0.1:2379 --advertise-address "$control_address" --service-cluster-ip-range "$service_range"
+      command=("$bin/kube-apiserver" --etcd-servers http://127.0.0.1:2379 --advertise-address "$(of_first_family control)"
+        --service-cluster-ip-range "$(of_families services)"
         --tls-cert-file "$keys/api.crt" --tls-private-key-file "$keys/api.key" --client-ca-file "$keys/ca.crt" --token-auth-file "$keys/tokens.csv"
         --kubelet-preferred-address-types InternalIP --authorization-mode Node,RBAC --allow-privileged
         --service-account-issuer https://kubernetes.default.svc --service-account-key-file "$keys/accounts.key" --service-account-signing-key-file "$keys/accounts.key") ;;
@@ -89,14 +101,16 @@ start_control_proxy() {
   run_inside kubectl create --filename - >/dev/null <<NODE
 {apiVersion: v1, kind: Node, metadata: {name: control}, spec: {unschedulable: true}}
 NODE
-  run_inside kubectl patch node control --subresource status --type merge --patch "{\"status\": {\"addresses\": [{\"type\": \"InternalIP\", \"address\": \"$control_address\"}]}}" >/dev/null
+  local address addresses=''
+  for address in $(of_families control | tr , ' '); do addresses+=", {\"type\": \"InternalIP\", \"address\": \"$address\"}"; done
+  run_inside kubectl patch node control --subresource status --type merge --patch "{\"status\": {\"addresses\": [${addresses#, }]}}" >/dev/null
   start_component proxy
   wait_for "$services_deadline_s" 'addresses of Services' services_answer || die "Services cannot be reached after $services_deadline_s s. The end of $logs/proxy.log:
 $(tail -n 5 "$logs/proxy.log" | cut -c1-300)"
   run_inside kubectl delete node control >/dev/null
 }
 
-services_answer() { in_net control timeout 1 bash -c "</dev/tcp/$kubernetes_service/443"; }
+services_answer() { in_net control timeout 1 bash -c "</dev/tcp/$(of_first_family kubernetes)/443"; }
 
 api_server_is_ready() { run_inside kubectl get --raw /readyz; }
 
@@ -113,7 +127,8 @@ start_control_plane() {
   make_cgroup "$name-control"
   make_control_network
   make_keys
-  printf '.:53 {\n bind %s\n kubernetes cluster.local in-addr.arpa {\n  kubeconfig %s\n  ttl 5\n }\n cache 5\n errors\n}\n' "$control_address" "$kubeconfig" >"$home/Corefile"
+  printf '.:53 {\n bind %s\n kubernetes cluster.local in-addr.arpa ip6.arpa {\n  kubeconfig %s\n  ttl 5\n }\n cache 5\n errors\n}\n' \
+    "$(of_families control | tr , ' ')" "$kubeconfig" >"$home/Corefile"
   start_component etcd
   start_component apiserver
   wait_for_api_server

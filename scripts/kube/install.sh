@@ -9,8 +9,12 @@ install() {
   unlock
   load_image "$regent_image" "$regent_archive"
   load_image "$mysql_image" "$mysql_archive"
+  # Probes come to the first address of a pod.
+  local listen=0.0.0.0
+  case $families in *ipv6*) listen=:: ;; esac
   run_long 'installing the chart' "$logs/install.log" run_inside helm upgrade --install regent "$root/charts/regent" --namespace regent --create-namespace \
-    --set "image.repository=${regent_image%:*}" --set-string "image.tag=${regent_image#*:}" --set "mysql.image=$mysql_image"
+    --set "image.repository=${regent_image%:*}" --set-string "image.tag=${regent_image#*:}" --set "mysql.image=$mysql_image" \
+    --set-string "listenAddress=$listen"
   follow "$install_deadline_s" managers_story managers_are_ready "the managers are not ready. Look at them: npm run kube -- exec kubectl -n regent describe pods"
   follow "$install_deadline_s" apply_demo demo_exists "the cluster demo was not accepted. Look at the managers: npm run kube -- exec kubectl -n regent logs deployment/regent"
   follow "$install_deadline_s" demo_story demo_is_ready "the cluster demo is not ready. Look at it: npm run kube -- exec kubectl -n demo describe mysql,pods"

@@ -21,13 +21,13 @@ make_node() {
 }
 
 make_node_network() {
-  local number=$1 other
+  local number=$1 other family
   ip netns add "$name-n$number"
   in_net "n$number" ip link set lo up
   ip link add "v$number" netns "$name-control" type veth peer name eth0 netns "$name-n$number"
   in_net control ip link set "v$number" master nodes
   in_net control ip link set "v$number" up
-  in_net "n$number" ip addr add "$net.0.$((10 + number))/24" dev eth0
+  for family in $families; do add_address "n$number" "$family" "$(node_with_prefix "$family" "$number")" eth0; done
   in_net "n$number" ip link set eth0 up
   route_services "n$number"
   route_pods control "$number"
@@ -39,15 +39,25 @@ make_node_network() {
 }
 
 # route_pods NAMESPACE NODE: pods of that node are reached through it.
-route_pods() { in_net "$1" ip route add "$net.$((10 + $2)).0/24" via "$net.0.$((10 + $2))"; }
+route_pods() {
+  local family
+  for family in $families; do in_net "$1" ip "-${family#ipv}" route add "$(pods_of_node "$family" "$2")" via "$(node_address "$family" "$2")"; done
+}
+
+node_with_prefix() { case $1 in ipv4) echo "$(node_address "$@")/24" ;; ipv6) echo "$(node_address "$@")/64" ;; esac; }
 
 make_node_files() {
-  local folder=$home/n$1
+  local folder=$home/n$1 family place ranges='' routes=''
+  for family in $families; do
+    place=anywhere_$family
+    ranges+=", [{\"subnet\":\"$(pods_of_node "$family" "$1")\"}]"
+    routes+=", {\"dst\":\"${!place}\"}"
+  done
   mkdir -p "$folder"/{cni,cni-state,kubelet,containerd,volumes,podlogs}
   cat >"$folder/cni/10-pods.conflist" <<CNI
 {"cniVersion":"1.0.0","name":"pods","plugins":[
  {"type":"bridge","bridge":"pods","isGateway":true,"ipMasq":false,"hairpinMode":true,
-  "ipam":{"type":"host-local","ranges":[[{"subnet":"$net.$((10 + $1)).0/24"}]],"routes":[{"dst":"0.0.0.0/0"}],"dataDir":"$folder/cni-state/addresses"}},
+  "ipam":{"type":"host-local","ranges":[${ranges#, }],"routes":[${routes#, }],"dataDir":"$folder/cni-state/addresses"}},
  {"type":"portmap","capabilities":{"portMappings":true}}]}
 CNI
   # Lowering oom_score_adj needs CAP_SYS_RESOURCE, which not every machine gives even to root.
@@ -78,7 +88,7 @@ cgroupRoot: /$name-n$1
 failCgroupV1: false
 enforceNodeAllocatable: [pods]
 containerRuntimeEndpoint: unix://$folder/containerd.sock
-clusterDNS: [$control_address]
+clusterDNS: [$(of_first_family control | sed 's/.*/"&"/')]
 clusterDomain: cluster.local
 resolvConf: ""
 authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
@@ -101,7 +111,7 @@ boot_node() {
   proxy_command "n$number"
   mkdir -p /var/lib/cni # a place to mount on
   start "n$number" "$name-n$number" nsenter --net="/run/netns/$name-n$number" unshare --mount --propagation slave \
-    env PATH="$bin:$PATH" NODE="n$number" ADDRESS="$net.0.$((10 + number))" FOLDER="$folder" LOGS="$logs" KUBECONFIG="$kubeconfig" bash "$here/node-boot" "${command[@]}"
+    env PATH="$bin:$PATH" NODE="n$number" ADDRESS="$(node_addresses "$number")" FOLDER="$folder" LOGS="$logs" KUBECONFIG="$kubeconfig" bash "$here/node-boot" "${command[@]}"
   wait_for "$node_boot_deadline_s" "containerd of n$number" ctr_on "$number" version || die "containerd of n$number did not answer in $node_boot_deadline_s s. The end of $logs/n$number-containerd.log:
 $(tail -n 5 "$logs/n$number-containerd.log" | cut -c1-300)"
   has_image "$number" "$pause_image" || ctr_on "$number" images import "$pause_archive" >/dev/null

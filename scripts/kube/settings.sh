@@ -11,13 +11,61 @@ run=$home/run         # of the cluster that is up: pids, and what `down` puts ba
 name=regent
 [ "$home" = /var/tmp/regent-kube ] || name=regent-$(printf %s "$home" | sha256sum | cut -c1-6)
 
-# Addresses inside; nothing outside the cluster's own network namespaces ever sees them.
-net=10.89                       # control plane 10.89.0.1, node i 10.89.0.(10+i), its pods 10.89.(10+i).0/24
-control_address=$net.0.1
-service_range=$net.128.0/20
-kubernetes_service=$net.128.1   # the first address of that range
-nodes_and_pods=$net.0.0/17
+# Addresses inside, by family; nothing outside the cluster's own network namespaces ever sees them.
+# shellcheck disable=SC2034
+{
+  control_ipv4=10.89.0.1 control_ipv6=fd00:10:89::1
+  services_ipv4=10.89.128.0/20 services_ipv6=fd00:10:8a::/112
+  kubernetes_ipv4=10.89.128.1 kubernetes_ipv6=fd00:10:8a::1 # the first address of those ranges
+  nodes_and_pods_ipv4=10.89.0.0/17 nodes_and_pods_ipv6=fd00:10:89::/48
+  anywhere_ipv4=0.0.0.0/0 anywhere_ipv6=::/0
+}
 most_nodes=9
+
+# The families of addresses, the first one being that of pods, and of Services that ask for none: as the cluster that is up was made.
+families=ipv4
+[ ! -e "$run/families" ] || families=$(cat "$run/families")
+
+# For the next cluster.
+choose_families() {
+  families=${REGENT_KUBE_FAMILIES:-ipv4}
+  families=${families//,/ }
+  case $families in
+    ipv4 | ipv6 | 'ipv4 ipv6' | 'ipv6 ipv4') ;;
+    *) die "REGENT_KUBE_FAMILIES is \"$REGENT_KUBE_FAMILIES\"; allowed are ipv4, ipv6, and both with a comma between, that of pods first: ipv6,ipv4" ;;
+  esac
+}
+
+# of_families THING: the addresses of `control`, `services` … in every family, with commas between.
+of_families() {
+  local family all='' place
+  for family in $families; do place=$1_$family; all+=,${!place}; done
+  echo "${all#,}"
+}
+
+# of_first_family THING
+of_first_family() { local place=$1_${families%% *}; echo "${!place}"; }
+
+# Node i is at 10.89.0.(10+i), and its pods are in 10.89.(10+i).0/24; in the other family at fd00:10:89::(10+i) and in fd00:10:89:(10+i)::/64, in the same digits.
+node_address() { case $1 in ipv4) echo "10.89.0.$((10 + $2))" ;; ipv6) echo "fd00:10:89::$((10 + $2))" ;; esac; }
+pods_of_node() { case $1 in ipv4) echo "10.89.$((10 + $2)).0/24" ;; ipv6) echo "fd00:10:89:$((10 + $2))::/64" ;; esac; }
+
+# node_addresses NUMBER: in every family, with commas between.
+node_addresses() {
+  local family all=''
+  for family in $families; do all+=,$(node_address "$family" "$1"); done
+  echo "${all#,}"
+}
+
+# An address as it stands before a port.
+bracketed() { case $1 in *:*) echo "[$1]" ;; *) echo "$1" ;; esac; }
+
+# add_address NAMESPACE FAMILY ADDRESS DEVICE: used at once, as nobody else here can have it.
+add_address() {
+  local nodad=()
+  [ "$2" = ipv4 ] || nodad=(nodad)
+  in_net "$1" ip addr add "$3" dev "$4" "${nodad[@]}"
+}
 
 # Versions of what `build` fetches; Kubernetes itself: components/go.mod.
 coredns_version=v1.14.7

@@ -1,10 +1,10 @@
-import { networkInterfaces } from 'node:os'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mysqlBackups, type MySQLBackup } from '#kube/backup/mysql-backup.ts'
 import { mysqlClusters } from '#kube/spec/mysql-cluster.ts'
 import { S3Server, usualLogin } from '../support/s3-server.ts'
 import { findVersitygw } from '../support/versitygw.ts'
 import { found, KubeCluster } from './kube-cluster.ts'
+import { ownAddress } from './own-address.ts'
 import { isOwnCluster } from './own-cluster.ts'
 
 /** Pods reach the control plane's network, in which this runs: a store here is one outside of the cluster. */
@@ -93,13 +93,5 @@ function ended(cluster: KubeCluster, name: string): Promise<MySQLBackup> {
       return now?.status?.phase === 'Succeeded' || now?.status?.phase === 'Failed' ? now : undefined
     },
     240_000,
-  )
-}
-
-function ownAddress(): string {
-  const all = Object.values(networkInterfaces()).flatMap((one) => one ?? [])
-  return found(
-    all.find(({ family, internal }) => family === 'IPv4' && !internal)?.address,
-    'an address of this machine',
   )
 }
