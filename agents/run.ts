@@ -1,6 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { join } from 'node:path'
+import { hostPort } from '#common/text/host-port.ts'
 import { passwordFor } from '#common/mysql/account-password.ts'
 import { readTokenFile } from '#common/http/bearer-token.ts'
 import { described, RegentError } from '#common/errors/errors.ts'
@@ -119,7 +120,7 @@ async function live(
     await listen(probes, config, 'probePort')
   }
   ends.defer(place.serve(own))
-  log.info({ address: `${addressOf(config)}:${config.agentPort}` }, 'agent listens')
+  log.info({ address: hostPort(addressOf(config), config.agentPort) }, 'agent listens')
   const beating = launcher?.beat()
   ends.defer(() => beating?.cancel())
   ends.defer(serveLifecycle(config, { builtIn: () => agent.builtInActions(), world, log }))
@@ -200,7 +201,7 @@ function listen(server: Server, config: AgentConfig, port: 'agentPort' | 'probeP
         error.code === 'EADDRINUSE'
           ? new RegentError(
               'REGENT_ADDRESS_IN_USE',
-              say`${addressOf(config)}:${config[port]} (${port}) is taken: another agent runs there`,
+              say`${hostPort(addressOf(config), config[port])} (${port}) is taken: another agent runs there`,
               { cause: error },
             )
           : error,

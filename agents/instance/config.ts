@@ -10,6 +10,8 @@ export interface AgentConfig {
   readonly instance: string
   /** Address and port mysqld listens on for clients and replicas, and where the agent listens. */
   readonly host: string
+  /** Addresses of the other family, where mysqld listens for clients as well. Absent for none. */
+  readonly otherHosts?: readonly string[]
   readonly port: number
   /** mysqld's administrative port, on 127.0.0.1-like `host`; outside the kernel's ephemeral range. */
   readonly adminPort: number

@@ -36,6 +36,16 @@ describe('the server’s configuration', () => {
     expect(lines.some((line) => line.startsWith('plugin_dir='))).toBe(false)
   })
 
+  it('listens at every address of its pod', () => {
+    const pod = { ...config, host: 'fd00::7', otherHosts: ['10.0.0.7'] }
+    for (const mode of ['semisync', 'group'] as const) {
+      const lines = renderServerConfig({ ...pod, mode }).split('\n')
+      expect(lines).toEqual(
+        expect.arrayContaining(['bind_address=fd00::7,10.0.0.7', 'admin_address=fd00::7', 'report_host=fd00::7']),
+      )
+    }
+  })
+
   it('refuses clients without TLS where that is asked for, and nowhere else', () => {
     expect(renderServerConfig({ ...config, clientTls: { required: true } }).split('\n')).toContain(
       'require_secure_transport=ON',

@@ -91,7 +91,8 @@ export function createSqlServer(
   const copying = new SqlPool(inside, `${session}, sql_log_bin = 0`, world)
   const client = new SqlPool([here], `${ownSession}, sql_log_bin = 0`, world)
   const sql = createSql({ quiet, several }, world, queryDeadlineMs)
-  const cloning = { sql, clock: world.clock, long: (told: string, stop: AbortSignal) => quiet.long(told, stop) }
+  const isFar = far !== undefined
+  const cloning = { sql, clock: world.clock, isFar, long: (told: string, stop: AbortSignal) => quiet.long(told, stop) }
   const password = passwordFor(secret, groupUser)
   const asMember = new SqlPool([{ socketPath: layout.socket, user: groupUser, password }], 'DO 0', world)
   const account = config.mode === 'group' ? new GroupAccount(() => tryLogin(asMember)) : null

@@ -23,6 +23,17 @@ it('Orchestrator’s placeholders are filled in by what they mean there', () => 
   )
 })
 
+it('An address of IPv6 stands in brackets before its port, and alone where it is a host', () => {
+  const on6 = { instance: 'shop-2', host: 'fd00::3', port: 3306 }
+  const variables = variablesOf({ ...told, failed: on6, replicas: [on6, { ...on6, host: '10.0.0.3' }] })
+  expect(variables).toMatchObject({
+    REGENT_FAILED_HOST: 'fd00::3',
+    REGENT_REPLICAS: '[fd00::3]:3306,10.0.0.3:3306',
+    ORC_FAILURE_CLUSTER: '[fd00::3]:3306',
+    ORC_REPLICA_HOSTS: '[fd00::3]:3306,10.0.0.3:3306',
+  })
+})
+
 it('Variables of a shell are left alone, and what is no placeholder is found', () => {
   expect(filledIn('${failedHost} {a b} {}', told)).toBe('${failedHost} {a b} {}')
   expect(strangerIn('a {failedHost} ${unknown}')).toBeUndefined()

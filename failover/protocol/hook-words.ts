@@ -1,8 +1,9 @@
+import { hostPort } from '#common/text/host-port.ts'
 import type { HookDocument, ToldInstance } from './hook-document.ts'
 
 type WordOf = (told: HookDocument) => string
 
-const at = (instance: ToldInstance | null): string => (instance === null ? '' : `${instance.host}:${instance.port}`)
+const at = (instance: ToldInstance | null): string => (instance === null ? '' : hostPort(instance.host, instance.port))
 const list = (instances: readonly ToldInstance[]): string => instances.map(at).join(',')
 
 /** Of analyses: orchestrator says master. */

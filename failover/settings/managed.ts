@@ -50,8 +50,9 @@ export const managedByRegent: readonly Setting[] = [
 
   managed(
     'bind_address',
-    ({ mode, host }) => [...new Set(mode === 'group' ? [host, groupHost(host)] : [host])].join(),
-    'clients, replicas and members of the group come to this address only',
+    ({ mode, host, otherHosts = [] }) =>
+      [...new Set([host, ...otherHosts, ...(mode === 'group' ? [groupHost(host)] : [])])].join(),
+    'clients, replicas and members of the group come to these addresses only',
   ),
   managed('port', ({ port }) => String(port), 'the same on every instance'),
   managed('admin_address', ({ host }) => host, 'the agent gets in here when connections are exhausted'),

@@ -7,6 +7,8 @@ export interface ServerFacts {
   /** Of its data folder (`serverIdOf`); undefined where no server runs there, and to leave that out. */
   readonly serverId?: number | undefined
   readonly host: string
+  /** Where clients reach the server, too. Absent for nowhere. */
+  readonly otherHosts?: readonly string[]
   readonly port: number
   readonly adminPort: number
   readonly pluginDir: string

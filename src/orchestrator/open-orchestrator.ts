@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { hostPort } from '#common/text/host-port.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { readLogin } from './authorization.ts'
@@ -29,12 +30,16 @@ export async function openOrchestrator(
   const app = await createOrchestrator({ ...parts, hostNames, readOnly, also, ...(credentials && { credentials }) })
   await app.listen({ host, port }).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'EADDRINUSE'
-      ? new RegentError('REGENT_ADDRESS_IN_USE', say`${host}:${port}, wanted for orchestrator’s interface, is taken`, {
-          cause: error,
-        })
+      ? new RegentError(
+          'REGENT_ADDRESS_IN_USE',
+          say`${hostPort(host, port)}, wanted for orchestrator’s interface, is taken`,
+          {
+            cause: error,
+          },
+        )
       : error
   })
   const open = credentials === undefined ? ': whoever reaches this may ask for everything' : ''
-  parts.log.info(`orchestrator’s interface listens on ${host}:${port}${open}`)
+  parts.log.info(`orchestrator’s interface listens on ${hostPort(host, port)}${open}`)
   return app
 }

@@ -2,6 +2,7 @@ import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import { createConnection, type Connection, type ConnectionOptions } from 'mysql2'
+import { hostPort } from '#common/text/host-port.ts'
 import { described, RegentError } from '#common/errors/errors.ts'
 import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 import { hostAndPort, type HostAndPort } from './address.ts'
@@ -178,16 +179,20 @@ function errnoOf(packet: Buffer): number {
 
 function refusal({ host, port }: HostAndPort, why: Sayable, errno = 0): RegentError {
   const cause = { errno }
-  return new RegentError('REGENT_SERVER_ERROR', say`${host}:${port} does not give the stream of the group: ${why}`, {
-    cause,
-  })
+  return new RegentError(
+    'REGENT_SERVER_ERROR',
+    say`${hostPort(host, port)} does not give the stream of the group: ${why}`,
+    {
+      cause,
+    },
+  )
 }
 
 function describeFailure({ host, port }: HostAndPort, error: unknown): RegentError {
   const { sqlState, errno } = error as { readonly sqlState?: string; readonly errno?: number }
   if (sqlState === undefined || sqlState === '')
-    return new RegentError('REGENT_SERVER_DOWN', say`${host}:${port}: ${described(error)}`)
-  return new RegentError('REGENT_SERVER_ERROR', say`${host}:${port}: ${described(error)} (${errno})`)
+    return new RegentError('REGENT_SERVER_DOWN', say`${hostPort(host, port)}: ${described(error)}`)
+  return new RegentError('REGENT_SERVER_ERROR', say`${hostPort(host, port)}: ${described(error)} (${errno})`)
 }
 
 /** Ends once, one way or the other; where it fails, what was opened is closed. */
@@ -203,7 +208,8 @@ class Opening {
     this.promise = this.#settled.promise
     this.#signal = signal
     this.#close = close
-    if (signal.aborted) this.fail(new RegentError('REGENT_SERVER_DOWN', say`${host}:${port}: given up before it began`))
+    if (signal.aborted)
+      this.fail(new RegentError('REGENT_SERVER_DOWN', say`${hostPort(host, port)}: given up before it began`))
     else signal.addEventListener('abort', this.#abort, { once: true })
   }
 

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import { createConnection, type Connection, type ConnectionOptions } from 'mysql2'
+import { hostPort } from '#common/text/host-port.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { agentHost } from '#agents/instance/accounts.ts'
@@ -158,7 +159,7 @@ export class SqlConnection {
     if (ownStart?.allows(startedAtIn((await this.query(startStatement))[0])) === false)
       throw new RegentError(
         'REGENT_SERVER_DOWN',
-        say`mysqld at ${host}:${port} is another start than the agent's own; nothing is changed there before the agent takes it`,
+        say`mysqld at ${hostPort(host, port)} is another start than the agent's own; nothing is changed there before the agent takes it`,
       )
   }
 
@@ -205,7 +206,7 @@ function requireOwn(
   if (socket !== ownSocket)
     throw new RegentError(
       'REGENT_SERVER_DOWN',
-      say`another mysqld answers at ${host}:${port}: its socket is ${socket}, that of this instance ${ownSocket}; nothing is read there or changed`,
+      say`another mysqld answers at ${hostPort(host, port)}: its socket is ${socket}, that of this instance ${ownSocket}; nothing is read there or changed`,
     )
 }
 
@@ -214,7 +215,7 @@ function requireAdopted({ host, port, identity }: HostTarget & AdoptedTarget, uu
   if (identity?.allows(uuid) === false)
     throw new RegentError(
       'REGENT_SERVER_DOWN',
-      say`another server answers at ${host}:${port}: its server_uuid is ${uuid}, that of the adopted one ${identity.uuids.at(-1)}; nothing is changed there`,
+      say`another server answers at ${hostPort(host, port)}: its server_uuid is ${uuid}, that of the adopted one ${identity.uuids.at(-1)}; nothing is changed there`,
     )
 }
 

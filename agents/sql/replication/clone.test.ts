@@ -1,4 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Server } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
 import { realClock } from '#common/ports/real-world.ts'
 import { describeFailure } from '../connections/failure.ts'
@@ -152,5 +155,68 @@ describe('A copy over the data of a server', () => {
     const row = { state: 'Completed', error: '', begun: '2026-11-27 16:00:00.004' }
     const sql = { read: async () => [row] } as Partial<Sql> as Sql
     await expect(requireCopied(sql, '2026-11-27 16:00:00.000')).resolves.toBeUndefined()
+  })
+})
+
+describe('CLONE takes no address of IPv6, and a donor with one', () => {
+  const silent: Partial<Sql> = { read: async () => [], until: async (isDone) => isDone() }
+
+  async function donorOn6(): Promise<{ readonly server: Server; readonly port: number }> {
+    const server = createServer({ allowHalfOpen: true }, (socket) => {
+      void text(socket).then((asked) => socket.end(`the donor heard ${asked}`))
+    })
+    await once(server.listen(0, '::1'), 'listening')
+    onTestFinished(() => void server.close())
+    return { server, port: (server.address() as AddressInfo).port }
+  }
+
+  it('is reached through an address of IPv4 that is there while the copy is made', async () => {
+    const { port } = await donorOn6()
+    const seen = { list: '', answer: '', port: 0 }
+    const sql = { ...silent, change: async (statement: string) => ((seen.list = statement), []) } as Partial<Sql>
+    const long = async (statement: string) => {
+      const [, digits] = /^CLONE INSTANCE FROM 'repl'@'127\.0\.0\.1':(\d+) /.exec(statement) ?? []
+      seen.port = Number(digits)
+      const asking = connect({ host: '127.0.0.1', port: seen.port })
+      asking.end('a question')
+      seen.answer = await text(asking)
+    }
+    const donor = { host: '::1', port, user: 'repl', password: 'secret' }
+    const request = { donor, encrypts: true, progress: () => undefined }
+    await cloneInto({ sql: sql as Sql, long, clock: realClock }, '/volume/data.seed', request)
+    expect(seen.list).toBe(`SET GLOBAL clone_valid_donor_list = '127.0.0.1:${seen.port}'`)
+    expect(seen.answer).toBe('the donor heard a question')
+    const late = connect({ host: '127.0.0.1', port: seen.port })
+    expect(await new Promise((resolve) => late.once('error', resolve).once('connect', resolve))).toMatchObject({
+      code: 'ECONNREFUSED',
+    })
+  })
+
+  it('ends sessions of a copy that has ended', async () => {
+    const { port } = await donorOn6()
+    let closed: Promise<unknown> | undefined
+    const long = async (statement: string) => {
+      const asking = connect({ host: '127.0.0.1', port: Number(/:(\d+) /.exec(statement)?.[1]) })
+      asking.on('error', () => undefined)
+      await once(asking, 'connect')
+      closed = once(asking, 'close')
+    }
+    const donor = { host: '::1', port, user: 'repl', password: 'secret' }
+    const sql = { ...silent, change: async () => [] } as Partial<Sql>
+    const request = { donor, encrypts: true, progress: () => undefined }
+    await cloneInto({ sql: sql as Sql, long, clock: realClock }, '/volume/data.seed', request)
+    await closed
+  })
+
+  it('is refused where the agent is not beside its server', async () => {
+    const long = () => Promise.reject(new Error('nothing is to be copied'))
+    const donor = { host: 'fd00::1', port: 3306, user: 'repl', password: 'secret' }
+    const request = { donor, encrypts: false, progress: () => undefined }
+    await expect(cloneOver({ sql: silent as Sql, long, clock: realClock, isFar: true }, request)).rejects.toMatchObject(
+      {
+        code: 'REGENT_FAR_CANNOT',
+        message: expect.stringContaining('[fd00::1]:3306') as string,
+      },
+    )
   })
 })

@@ -1,3 +1,5 @@
+import { isIPv6 } from 'node:net'
+import { hostPort } from '#common/text/host-port.ts'
 import { described, describeError, RegentError } from '#common/errors/errors.ts'
 import type { Clock } from '#common/ports/ports.ts'
 import { reported, say, type Sentence } from '#common/sentence/sentence.ts'
@@ -6,6 +8,7 @@ import { numberOf, textOf, type Sql } from '../connections/statements.ts'
 import { errnoOf, interrupted, timeoutError } from '../connections/failure.ts'
 import type { CloneDonor, TellProgress } from '#agents/ports/server.ts'
 import { kill, ownUser } from '../connections/sessions.ts'
+import { openDoor } from './loopback-door.ts'
 
 /** A copy that did not move for this long is given up: the donor waits that long itself for a lock. */
 const stalledMs = 300_000
@@ -27,6 +30,8 @@ interface ClonePorts {
   readonly sql: Sql
   readonly long: LongStatement
   readonly clock: Clock
+  /** The server is on another machine than its agent. */
+  readonly isFar?: boolean
 }
 
 /**
@@ -68,14 +73,32 @@ export async function requireCopied(sql: Sql, begunAt: string): Promise<void> {
   )
 }
 
-async function cloneInstance(
+/** CLONE takes no address of IPv6 (manual, "Cloning Remote Data"): such a donor is reached by one of IPv4. */
+async function cloneInstance(ports: ClonePorts, request: CloneRequest, where: string): Promise<void> {
+  request.signal?.throwIfAborted()
+  const { donor } = request
+  if (!isIPv6(donor.host)) return cloneFrom(ports, request, where)
+  if (ports.isFar === true)
+    throw new RegentError(
+      'REGENT_FAR_CANNOT',
+      say`MySQL’s CLONE takes no address of IPv6, and ${hostPort(donor.host, donor.port)} is one: give this host by its name`,
+    )
+  const door = await openDoor(donor)
+  try {
+    await cloneFrom(ports, request, where, door)
+  } finally {
+    door.close()
+  }
+}
+
+async function cloneFrom(
   ports: ClonePorts,
   { donor, encrypts, progress, signal }: CloneRequest,
   where: string,
+  reached: Pick<CloneDonor, 'host' | 'port'> = donor,
 ): Promise<void> {
-  signal?.throwIfAborted()
-  await ports.sql.change(`SET GLOBAL clone_valid_donor_list = ${literal(`${donor.host}:${donor.port}`)}`)
-  const from = `${account(donor.user, donor.host)}:${donor.port} IDENTIFIED BY ${literal(donor.password)}`
+  await ports.sql.change(`SET GLOBAL clone_valid_donor_list = ${literal(`${reached.host}:${reached.port}`)}`)
+  const from = `${account(donor.user, reached.host)}:${reached.port} IDENTIFIED BY ${literal(donor.password)}`
   const wanted: Copy = {
     statement: `CLONE INSTANCE FROM ${from}${where}${encrypts ? ' REQUIRE SSL' : ''}`,
     shown: `CLONE INSTANCE FROM ${donor.host}`,

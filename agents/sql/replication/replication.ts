@@ -1,3 +1,4 @@
+import { hostPort } from '#common/text/host-port.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { counted, reported, say, type Sayable } from '#common/sentence/sentence.ts'
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
@@ -115,7 +116,7 @@ export class ReplicationSql {
       await this.#proveApplier(backlog)
       await this.#repoint(source, options, true)
     }
-    await this.#nothingLost(before.received, say`repointing to ${source.host}:${source.port}`)
+    await this.#nothingLost(before.received, say`repointing to ${hostPort(source.host, source.port)}`)
   }
 
   async #proveApplier(backlog: GtidSet): Promise<void> {

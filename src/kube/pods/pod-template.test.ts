@@ -125,6 +125,7 @@ describe('a pod of a cluster', () => {
     expect(from).toMatchObject({
       REGENT_INSTANCE: 'metadata.name',
       REGENT_HOST: 'status.podIP',
+      REGENT_HOSTS: 'status.podIPs',
       REGENT_POD_UID: 'metadata.uid',
     })
   })

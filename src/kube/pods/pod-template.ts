@@ -129,6 +129,7 @@ function agent(cluster: MySQLCluster, image: string): V1Container {
     env: [
       fromPod('REGENT_INSTANCE', 'metadata.name'),
       fromPod('REGENT_HOST', 'status.podIP'),
+      fromPod('REGENT_HOSTS', 'status.podIPs'),
       fromPod('REGENT_POD_UID', 'metadata.uid'),
       { name: 'HOME', value: '/tmp' },
       ...frugal,

@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net'
 import { hostname } from 'node:os'
 import { Registry } from 'prom-client'
+import { hostPort } from '#common/text/host-port.ts'
 import { readTokenFile } from '#common/http/bearer-token.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
@@ -323,7 +324,7 @@ function apiServer(create: () => ReturnType<typeof createApi>, { api }: Kubernet
       const app = await create()
       await app.listen({ host: api.host, port: api.port }).catch((error: NodeJS.ErrnoException) => {
         throw error.code === 'EADDRINUSE'
-          ? new RegentError('REGENT_ADDRESS_IN_USE', say`${api.host}:${api.port} (--api-port) is taken`, {
+          ? new RegentError('REGENT_ADDRESS_IN_USE', say`${hostPort(api.host, api.port)} (--api-port) is taken`, {
               cause: error,
             })
           : error

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { hostPort } from '#common/text/host-port.ts'
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import type { Logger } from '#common/log/logger.ts'
@@ -57,7 +58,7 @@ export function plainServer(parts: PlainServerParts): PlainServer {
       const { address, option } = parts
       const taken =
         error.code === 'EADDRINUSE' &&
-        new RegentError('REGENT_ADDRESS_IN_USE', say`${address.host}:${address.port} (${option}) is taken`, {
+        new RegentError('REGENT_ADDRESS_IN_USE', say`${hostPort(address.host, address.port)} (${option}) is taken`, {
           cause: error,
         })
       listening.reject(taken || error)

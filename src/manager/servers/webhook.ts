@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { hostPort } from '#common/text/host-port.ts'
 import { described, describeError, RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { readText } from '#common/http/http-transport.ts'
@@ -67,9 +68,13 @@ export function webhookServer(parts: WebhookServerParts): WebhookServer {
     await serve(server, { address, signal, listening: listening.resolve }).catch((error: NodeJS.ErrnoException) => {
       const failure =
         error.code === 'EADDRINUSE'
-          ? new RegentError('REGENT_ADDRESS_IN_USE', say`${address.host}:${address.port} (--webhook-port) is taken`, {
-              cause: error,
-            })
+          ? new RegentError(
+              'REGENT_ADDRESS_IN_USE',
+              say`${hostPort(address.host, address.port)} (--webhook-port) is taken`,
+              {
+                cause: error,
+              },
+            )
           : error
       listening.reject(failure)
       throw failure

@@ -44,6 +44,21 @@ describe('the agent’s configuration file', () => {
     await expect(readAgentConfig(file, { REGENT_HOST: '10.0.0.2' })).rejects.toThrow('lacks "instance"')
   })
 
+  test('names the other addresses of a pod that has several, as far as they are there', async () => {
+    const file = await fileWith(agentConfigOf(aCluster()).data?.['agent.json'] ?? '')
+    const hostsOf = async (REGENT_HOST: string, REGENT_HOSTS?: string) => {
+      const env = { REGENT_INSTANCE: 'shop-1', REGENT_HOST, ...(REGENT_HOSTS !== undefined && { REGENT_HOSTS }) }
+      const { host, otherHosts } = await readAgentConfig(file, env)
+      return [host, otherHosts]
+    }
+    expect(await hostsOf('127.0.0.1', '127.0.0.1,::1')).toEqual(['127.0.0.1', ['::1']])
+    expect(await hostsOf('::1', '::1,127.0.0.1')).toEqual(['::1', ['127.0.0.1']])
+    expect(await hostsOf('127.0.0.1', '127.0.0.1')).toEqual(['127.0.0.1', undefined])
+    expect(await hostsOf('127.0.0.1', '127.0.0.1,fd00:dead::1')).toEqual(['127.0.0.1', undefined])
+    expect(await hostsOf('127.0.0.1', '')).toEqual(['127.0.0.1', undefined])
+    expect(await hostsOf('127.0.0.1')).toEqual(['127.0.0.1', undefined])
+  })
+
   test('is read as it is written for the pods of a cluster that says something of its clients’ TLS', async () => {
     const clientTls = async (tls: object) =>
       (

@@ -3,6 +3,7 @@ import { defaultArchiveBytes } from '#failover/protocol/archive-default.ts'
 import { defaultMode, modes } from '#failover/protocol/mode-name.ts'
 import { contradictionIn, defaultTimings } from '#failover/protocol/timings.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { hostsHere, ownAddresses } from '#common/process/pod-addresses.ts'
 import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 import { parseBoundedJson } from '#common/input/bounded-json.ts'
 import { exactObject, integer, text } from '#common/input/json-schema.ts'
@@ -42,6 +43,13 @@ export const agentConfigSchema = exactObject(
     host: {
       ...text(1, 253),
       description: 'Address that mysqld and the agent listen on; where it is missing, from REGENT_HOST.',
+    },
+    otherHosts: {
+      type: 'array',
+      items: text(1, 253),
+      maxItems: 8,
+      description:
+        'Further addresses at which mysqld listens for clients; where these are missing, what else of REGENT_HOSTS (with commas between) an interface has.',
     },
     port: port('Port of mysqld for clients and replicas.'),
     adminPort: port('Port of mysqld’s administrative interface.'),
@@ -159,6 +167,7 @@ export const agentConfigSchema = exactObject(
   },
   [
     'mode',
+    'otherHosts',
     'probePort',
     'tls',
     'clientTls',
@@ -221,10 +230,12 @@ function complaintAboutLifecycle({ lifecycle, tokenFile }: AgentConfig): string 
  */
 function withEnvironment(value: unknown, env: NodeJS.ProcessEnv): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const { REGENT_INSTANCE: instance, REGENT_HOST: host, REGENT_LIFECYCLE: lifecycle } = env
+  const { REGENT_INSTANCE: instance, REGENT_HOST: host, REGENT_HOSTS: hosts = '', REGENT_LIFECYCLE: lifecycle } = env
+  const otherHosts = hostsHere(hosts, ownAddresses()).filter((one) => one !== host)
   return {
     ...(instance && { instance }),
     ...(host && { host }),
+    ...(host && otherHosts.length > 0 && { otherHosts }),
     ...(lifecycle && { lifecycle: parseBoundedJson(lifecycle, say`REGENT_LIFECYCLE`) }),
     ...value,
   }

@@ -1,3 +1,4 @@
+import { hostPort } from '#common/text/host-port.ts'
 import type { ClusterView, InstanceRow, TopologyView, TreeNode } from '#api-contract/views.ts'
 import { describeDowntime } from '#failover/judge/downtime.ts'
 import { describeBackup, describeRehearsal } from '#topology/snapshot/copies.ts'
@@ -148,7 +149,7 @@ function renderRow(placed: Placed, widths: readonly number[], paint: Paint): rea
     plain,
     plain,
   ]
-  const address = paint.dim(`${row.host}:${row.port}${row.version === null ? '' : `  ${row.version}`}`)
+  const address = paint.dim(`${hostPort(row.host, row.port)}${row.version === null ? '' : `  ${row.version}`}`)
   const line = [...padded.map((cell, column) => (colours[column] ?? plain)(cell)), address].join('  ')
   const mark = row.downtime === undefined ? paint.red('!') : paint.yellow('·')
   const downtime =

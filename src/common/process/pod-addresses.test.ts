@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { listeningHosts } from './listening-hosts.ts'
+import { hostsHere, listeningHosts } from './pod-addresses.ts'
 
 const loopback = ['127.0.0.1', '::1']
 
@@ -18,4 +18,12 @@ it.each([
   ['every IPv4 address, where nonsense is said', 'pod,', ['10.1.0.7'], ['0.0.0.0']],
 ])('A router listens at %s', (_, podIps, own, wanted) => {
   expect(listeningHosts(podIps, [...loopback, ...own])).toEqual(wanted)
+})
+
+it.each([
+  ['where nothing is said', '', ['10.1.0.7'], []],
+  ['that no interface has', '10.1.0.7,fd00::7', ['fd00::7'], ['fd00::7']],
+  ['where no interface tells', '10.1.0.7', [], []],
+])('Of the addresses of a pod none is here %s', (_, podIps, own, wanted) => {
+  expect(hostsHere(podIps, own)).toEqual(wanted)
 })

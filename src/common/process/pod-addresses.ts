@@ -12,14 +12,22 @@ export function listeningHosts(
   podIps: string,
   own: readonly string[],
 ): readonly [first: string, ...others: readonly string[]] {
-  const said = podIps
+  const here = hostsHere(podIps, own)
+  const [first = anywhere, ...others] = here.length > 0 ? here : hostsIn(podIps)
+  return [first, ...others]
+}
+
+/** The addresses of a pod that its interfaces have. @param podIps with commas between */
+export function hostsHere(podIps: string, own: readonly string[]): readonly string[] {
+  const has = new Set(own.map(written))
+  return hostsIn(podIps).filter((host) => has.has(written(host)))
+}
+
+function hostsIn(podIps: string): readonly string[] {
+  return podIps
     .split(',')
     .map((host) => host.trim())
     .filter((host) => isIP(host) !== 0)
-  const has = new Set(own.map(written))
-  const there = said.filter((host) => has.has(written(host)))
-  const [first = anywhere, ...others] = there.length > 0 ? there : said
-  return [first, ...others]
 }
 
 export function ownAddresses(): readonly string[] {
