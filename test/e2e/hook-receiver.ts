@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type Server as HttpServer } from 'node:http'
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { hostPort } from '#common/text/host-port.ts'
 import type { HookDocument } from '#failover/protocol/hook-document.ts'
 
 /** What a webhook brought. */
@@ -84,7 +85,7 @@ export class HookReceiver {
   }
 
   get url(): string {
-    return `http://${this.#host}:${portOf(this.#http)}/regent?token=never-shown`
+    return `http://${hostPort(this.#host, portOf(this.#http))}/regent?token=never-shown`
   }
 
   get command(): readonly string[] {

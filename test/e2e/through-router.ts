@@ -11,8 +11,8 @@ export async function routerHost(cluster: KubeCluster): Promise<string> {
   return found(service?.spec.clusterIP, 'an address of the router’s Service')
 }
 
-/** The cluster for writers that know the router's address alone. */
-export function throughRouter(cluster: KubeCluster): WrittenCluster {
+/** The cluster for writers that know the router's address alone, or one of its addresses. */
+export function throughRouter(cluster: KubeCluster, host?: string): WrittenCluster {
   return {
     primary: () => cluster.primary(),
     replicas: () => cluster.replicas(),
@@ -21,7 +21,7 @@ export function throughRouter(cluster: KubeCluster): WrittenCluster {
     value: (instance, statement) => cluster.value(instance, statement),
     writerTarget: async () => ({
       ...(await cluster.writerTarget()),
-      pinned: { host: await routerHost(cluster), port: mysqlPort },
+      pinned: { host: host ?? (await routerHost(cluster)), port: mysqlPort },
     }),
   }
 }

@@ -52,6 +52,13 @@ describe('the Services of a cluster', () => {
       ports: [{ port: 3307, targetPort: 3306 }],
     })
   })
+
+  it('ask for addresses of both families where that is said of the replicas, and nothing where nothing is said', () => {
+    const policyOf = (replicas: object) =>
+      byName(servicesOf(aCluster({ services: { replicas } }))).get('shop-replicas')?.spec.ipFamilyPolicy
+    expect(policyOf({ ipFamilyPolicy: 'PreferDualStack' })).toBe('PreferDualStack')
+    expect(policyOf({})).toBeUndefined()
+  })
 })
 
 describe('the Secrets of a cluster', () => {

@@ -44,8 +44,11 @@ function primaryService(cluster: MySQLCluster): Service {
 
 function replicasService(cluster: MySQLCluster): Service {
   const { name } = cluster.metadata
+  const { replicas } = cluster.spec.services
+  const { ipFamilyPolicy } = replicas
   return service(cluster, namesOf(name).replicas, {
-    ...reachedBy(cluster.spec.services.replicas),
+    ...reachedBy(replicas),
+    ...(ipFamilyPolicy !== undefined && { ipFamilyPolicy }),
     selector: { ...selectorOf(name), [labels.role]: 'replica' },
   })
 }

@@ -1,9 +1,9 @@
-import { Type, type Static } from 'typebox'
+import { Type, type Static, type TProperties } from 'typebox'
 import { kubeHooksSchema } from '#failover/protocol/hook.ts'
 import { acceptLossUpToSchema, clusterSpecSchema } from '#failover/protocol/spec.ts'
 import { backupSchema, bootstrapSchema } from './backup-schema.ts'
 import { routerSchema } from './router-schema.ts'
-import { asKubernetesHasIt, closed, listAsKubernetesHasIt, oneOf, texts } from './schema-words.ts'
+import { asKubernetesHasIt, closed, ipFamilyPolicy, listAsKubernetesHasIt, oneOf, texts } from './schema-words.ts'
 
 /**
  * The spec of a `MySQLCluster`, once: this schema is the TypeScript type, the schema of the custom resource definition,
@@ -70,7 +70,7 @@ const scheduling = closed(
   { default: {}, description: 'Where instances may run.' },
 )
 
-const service = (what: string) =>
+const service = <More extends TProperties>(what: string, more: More) =>
   closed(
     {
       type: oneOf(['ClusterIP', 'NodePort', 'LoadBalancer'], 'ClusterIP', `How ${what} can be reached.`),
@@ -85,14 +85,15 @@ const service = (what: string) =>
         }),
       ),
       port: Type.Integer({ default: 3306, minimum: 1, maximum: 65_535, description: 'The port clients use.' }),
+      ...more,
     },
     { default: {}, description: `The Service of ${what}.` },
   )
 
 const services = closed(
   {
-    primary: service('the primary'),
-    replicas: service('the replicas'),
+    primary: service('the primary', {}),
+    replicas: service('the replicas', { ipFamilyPolicy: ipFamilyPolicy('as the cluster says unless given') }),
     routing: oneOf(
       ['endpoints', 'labels'],
       'endpoints',
