@@ -128,11 +128,11 @@ node_is_ready() { run_inside kubectl wait --for=condition=Ready "node/n$1" --tim
 
 # A power cut: the cable first, as a machine without power sends no goodbye for its connections.
 kill_node() {
-  local number; number=$(node_number "$1")
+  local number family; number=$(node_number "$1")
   node_runs "$number" || die "n$number is off already. Boot it with: npm run kube -- node-start n$number"
   in_net control ip link set "v$number" down
   end_processes "$name-n$number"
-  in_net "n$number" conntrack -F >/dev/null 2>&1 || true
+  for family in $families; do in_net "n$number" conntrack -F -f "$family" >/dev/null 2>&1 || true; done
   say "n$number is without power; npm run kube -- node-start n$number boots it"
 }
 

@@ -40,6 +40,11 @@ export function partsOf({ seed, minutes, schedules }: Draws): readonly Part[] {
     { name: 'tests', looksFor: 'npm test, with times and sizes judged', words: npm('test') },
     { name: 'long', looksFor: 'what takes long or goes wrong seldom', words: npm('test:long') },
     { name: 'e2e', looksFor: 'every flow on a Kubernetes cluster', words: npm('test:e2e') },
+    {
+      name: 'e2e-ipv6',
+      looksFor: 'flows on a Kubernetes cluster whose pods have addresses of IPv6 first',
+      words: npm('test:e2e', 'smoke', 'both-families', 'router', 'hooks', '--families', 'ipv6,ipv4'),
+    },
     { name: 'restores', looksFor: 'restores to random moments, mode semisync', words: restores('semisync') },
     { name: 'restores-group', looksFor: 'restores to random moments, mode group', words: restores('group') },
     { name: 'campaign', looksFor: 'random faults on real servers, mode semisync', words: campaign('semisync') },

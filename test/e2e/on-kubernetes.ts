@@ -5,6 +5,12 @@ import { interruption } from '../support/interruption.ts'
 
 const tool = join(import.meta.dirname, '..', '..', 'scripts', 'kube', 'kube')
 
+export interface OnKubernetes {
+  readonly keep?: boolean
+  /** Of addresses of a cluster that this makes. */
+  readonly families?: string
+}
+
 /**
  * Runs a command where it reaches a cluster's API server, Services and pods: in the control plane's network of a
  * cluster of three nodes that this makes (`npm run kube`), with Regent and a cluster `demo` installed, and ends
@@ -13,7 +19,7 @@ const tool = join(import.meta.dirname, '..', '..', 'scripts', 'kube', 'kube')
  */
 export async function onKubernetes(
   command: readonly string[],
-  { keep = false }: { readonly keep?: boolean } = {},
+  { keep = false, families }: OnKubernetes = {},
 ): Promise<number> {
   const given = process.env['REGENT_E2E_KUBECONFIG']
   const missing = given === undefined ? whatIsMissing() : whyNotGiven(given)
@@ -24,12 +30,17 @@ export async function onKubernetes(
   const commands = new Commands()
   interruption().addEventListener('abort', () => commands.stop())
   if (given !== undefined) return commands.run(command, { env: { KUBECONFIG: given } })
-  return onOwnCluster(commands, command, keep)
+  return onOwnCluster(commands, command, { keep, families })
 }
 
-async function onOwnCluster(commands: Commands, command: readonly string[], keep: boolean): Promise<number> {
+async function onOwnCluster(
+  commands: Commands,
+  command: readonly string[],
+  { keep, families }: { readonly keep: boolean; readonly families: string | undefined },
+): Promise<number> {
   const began = performance.now()
-  let status = await commands.run(['bash', tool, 'up', '3'])
+  const env = families === undefined ? {} : { REGENT_KUBE_FAMILIES: families }
+  let status = await commands.run(['bash', tool, 'up', '3'], { env })
   // What did not come up has cleared up after itself, unless it was killed in doing so.
   if (status !== 0 && !commands.stopped) return 1
   try {
