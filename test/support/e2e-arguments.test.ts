@@ -22,7 +22,11 @@ describe('the words after npm run test:e2e', () => {
 
   it.each([
     ['an option that there is not', ['--kepe'], /Unknown option '--kepe'/],
-    ['a family that there is not', ['--families', 'ipv5'], /^--families is "ipv5"; allowed are ipv4, ipv6/],
+    [
+      'a family that there is not',
+      ['--families', 'ipv5'],
+      /^--families is "ipv5"; allowed are ipv4; ipv6; ipv4,ipv6; ipv6,ipv4/,
+    ],
     ['a word that no file has', ['smoke', 'nosuchflow'], /^no file of a flow has "nosuchflow" in its name/],
   ])('are refused with the usage for %s', (_what, words, why) => {
     expect(() => wordsOf(...words)).toThrow(why)
