@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { hostPort } from '#common/text/host-port.ts'
 import { freePort } from './free-port.ts'
 
 export interface S3Login {
@@ -52,7 +53,7 @@ export class S3Server {
     const port = await freePort()
     const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'regent-s3-')))
     const secure = tls === undefined ? [] : ['--cert', tls.certFile, '--key', tls.keyFile]
-    const words = ['--port', `${host}:${port}`, '--quiet', '--keep-alive', ...secure, 'posix', folder]
+    const words = ['--port', hostPort(host, port), '--quiet', '--keep-alive', ...secure, 'posix', folder]
     const env = { PATH: '/usr/bin:/bin', ROOT_ACCESS_KEY: login.accessKeyId, ROOT_SECRET_KEY: login.secretAccessKey }
     const begin = () => spawn(program, words, { env, stdio: ['ignore', 'pipe', 'pipe'] })
     const server = new S3Server({ host, port }, folder, options.folder === undefined, begin)
@@ -61,7 +62,7 @@ export class S3Server {
   }
 
   get endpoint(): string {
-    return `http://${this.host}:${this.port}`
+    return `http://${hostPort(this.host, this.port)}`
   }
 
   /** A new bucket with nothing in it. @returns its name */
