@@ -10,6 +10,7 @@ run_inside() {
 up() {
   local count=${1:-1} number
   case $count in [1-9]) ;; *) die "up takes a number of nodes from 1 to $most_nodes, not \"$count\"." ;; esac
+  choose_families
   need_root
   need_programs "$running_needs"
   need_built
@@ -20,7 +21,6 @@ up() {
     say 'clearing what an earlier cluster left that was not ended by down'
     tear_down
   fi
-  choose_families
   mkdir -p "$run" "$logs"
   echo "$families" >"$run/families"
   rm -f "$logs"/{etcd,apiserver,controllers,scheduler,coredns,proxy,keys,n[0-9]*}.log

@@ -55,3 +55,13 @@ test.each([
 ])('%j is refused with a sentence', (parameters, sentence) => {
   expect(kube(...parameters)).toMatchObject({ status: 1, stderr: expect.stringContaining(sentence) as string })
 })
+
+test('a family of addresses that there is not is refused with those that there are', () => {
+  const { status, stderr } = spawnSync('bash', [tool, 'up'], {
+    encoding: 'utf8',
+    timeout: patienceMs,
+    env: { ...process.env, REGENT_KUBE_HOME: '/nonexistent/regent-kube', REGENT_KUBE_FAMILIES: 'ipv6,ipv5' },
+  })
+  expect(status).toBe(1)
+  expect(stderr).toContain('REGENT_KUBE_FAMILIES is "ipv6,ipv5"; allowed are ipv4, ipv6, and both')
+})
