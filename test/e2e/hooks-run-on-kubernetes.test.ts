@@ -182,7 +182,8 @@ describe.skipIf(!isOwnCluster).each(modes)('Hooks of a cluster in mode %s', (mod
       await outageSince(writer, `${mode}: node cut, the leading manager deleted in a hook before the failover`, atMs)
       expect(recovery.outcome).toBe('succeeded')
       expect(statesOf(recovery)).toEqual([
-        'detected succeeded',
+        // Ended well, and perhaps nobody had written that down yet.
+        expect.stringMatching(/^detected (succeeded|unknown)$/),
         'beforeFailover unknown',
         'afterFailover succeeded',
         'afterFailover succeeded',
