@@ -61,7 +61,7 @@ describe.skipIf(!hasIPv6).each(modes)('On a cluster with IPv6, in mode %s', (mod
     expectBelow(5_000, await outageSince(writer, `${mode}: mysqld killed, by IPv6 through the router`, killedMs))
     await cluster.whole()
     const switchedMs = monotonicMs()
-    await cluster.regent('switchover', name, '--to', before)
+    await cluster.handOver(before)
     expectBelow(5_000, await outageSince(writer, `${mode}: switchover, by IPv6 through the router`, switchedMs))
     await cluster.whole()
     await expectNothingLost(writer)
