@@ -109,9 +109,12 @@ describe('a pod of a cluster', () => {
     expect(container('mysql')).not.toHaveProperty('startupProbe')
     expect(container('agent').livenessProbe).toMatchObject({
       httpGet: { path: '/live', port: 9401 },
+      initialDelaySeconds: 60,
       periodSeconds: 2,
       failureThreshold: 15,
     })
+    // Of a container that starts before others a startup probe would keep these waiting.
+    expect(container('agent')).not.toHaveProperty('startupProbe')
     expect(container('agent').readinessProbe).toMatchObject({
       httpGet: { path: '/ready', port: 9401 },
       failureThreshold: 1,

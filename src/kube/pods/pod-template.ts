@@ -140,8 +140,9 @@ function agent(cluster: MySQLCluster, image: string): V1Container {
       { name: probePortName, containerPort: probePort, protocol: 'TCP' },
       ...lifecycle.ports,
     ],
-    // The agent lives as long as it answers: a server that recovers or waits is no reason to restart anything.
-    livenessProbe: probe('/live', 15),
+    // The agent lives as long as it answers: a server that recovers or waits is no reason to restart anything. An agent
+    // of a busy node takes more than half a minute to begin. A startup probe would keep mysqld's container waiting.
+    livenessProbe: { ...probe('/live', 15), initialDelaySeconds: 60 },
     readinessProbe: probe('/ready', 1),
     securityContext: restricted,
     resources: spec.agentResources ?? { requests: { cpu: '50m', memory: '112Mi' } },
