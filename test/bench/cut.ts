@@ -31,7 +31,7 @@ export async function measureCut({ runs, instances, mode, told }: CutOptions): P
     const list = machines.map((name) => ({ address: network.address(name), wrapper: network.wrapper(name) }))
     await writeFile(hosts, stringify(list))
     // Nobody but the primary itself can say what it acknowledged in mode async.
-    const spec = mode === 'async' ? { mode, failover: { acceptLoss: 'always' as const } } : { mode }
+    const spec = mode === 'async' ? { mode, failover: { windowMs: 0, acceptLoss: 'always' as const } } : { mode }
     const cluster = await startCluster({ name: 'bench', instances, spec, flags: ['--hosts', hosts] })
     const cable = {
       isolate: (name: string) => network.isolate(name),
