@@ -4,8 +4,8 @@ import { integerFrom } from '#cli/terminal/arguments.ts'
 import { describeError } from '#common/errors/errors.ts'
 import { episodes, type EpisodeName } from './kube-episodes.ts'
 
-export type KubeCase = EpisodeName | 'create'
-export const kubeCases = ['create', ...Object.keys(episodes)] as readonly KubeCase[]
+export type KubeCase = EpisodeName | 'create' | 'all-pods'
+export const kubeCases = ['create', ...Object.keys(episodes), 'all-pods'] as readonly KubeCase[]
 
 export type KubeBench =
   | { readonly what: 'usage' }

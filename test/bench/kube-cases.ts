@@ -13,6 +13,7 @@ import { describeMachine } from './machine.ts'
 import { ProxyWatch } from './proxy-watch.ts'
 import { casesOptionsOf, type CasesOptions, type KubeCase } from './kube-arguments.ts'
 import { episodes, type EpisodeName } from './kube-episodes.ts'
+import { measureOutage } from './kube-outage.ts'
 import { asJson, tableOf, type CaseResult } from './report.ts'
 import { RestlessService, restlessEveryMs } from './restless-service.ts'
 import { stepsOf } from './steps.ts'
@@ -140,8 +141,14 @@ async function measureCreation({ mode, runs }: CasesOptions): Promise<CaseResult
   }
 }
 
+function measureCase(cluster: KubeCluster, name: KubeCase, options: CasesOptions): Promise<CaseResult> {
+  if (name === 'create') return measureCreation(options)
+  if (name === 'all-pods') return measureOutage(cluster, { runs: options.runs, restMs })
+  return measure(cluster, name, options)
+}
+
 function canRunHere(name: KubeCase): boolean {
-  return name === 'create' || !episodes[name].needsOwnNodes || isOwnCluster
+  return name === 'create' || name === 'all-pods' || !episodes[name].needsOwnNodes || isOwnCluster
 }
 
 async function machineOf(cluster: KubeCluster): Promise<string> {
@@ -157,7 +164,7 @@ async function bringUp(cluster: KubeCluster, { mode, router }: CasesOptions): Pr
 }
 
 async function bench(options: CasesOptions): Promise<void> {
-  const { cases, mode, runs, restless: isRestless, json } = options
+  const { cases, mode, restless: isRestless, json } = options
   const cluster = await KubeCluster.at('demo', mode === defaultMode ? 'demo' : mode)
   // Nothing runs beside what is measured.
   if (cluster.name !== 'demo' && isOwnCluster) await cluster.kubectl('delete', 'mysql', 'demo', '--timeout', '120s')
@@ -170,9 +177,7 @@ async function bench(options: CasesOptions): Promise<void> {
   const restless = isRestless ? await RestlessService.start(cluster) : undefined
   const results: CaseResult[] = []
   for (const name of cases.filter(canRunHere)) {
-    const result = await (name === 'create'
-      ? measureCreation(options)
-      : measure(cluster, name, { runs, router: options.router }))
+    const result = await measureCase(cluster, name, options)
     results.push(result)
     console.log(tableOf(result))
   }
