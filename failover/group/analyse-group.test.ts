@@ -23,6 +23,13 @@ const isOut: ViewOverrides = {
 }
 const without1 = { members: { 'shop-0': 'ONLINE', 'shop-2': 'ONLINE' } } as const
 const with1 = (state: 'RECOVERING' | 'UNREACHABLE' | 'ERROR') => all({ members: { ...allOnline, 'shop-1': state } })
+/** shop-1 was made primary without shop-0. */
+const led1 = {
+  'shop-0': outsideGroup(),
+  'shop-1': { members: { 'shop-1': 'ONLINE', 'shop-2': 'ONLINE' }, primary: 'shop-1' },
+  'shop-2': { members: { 'shop-1': 'ONLINE', 'shop-2': 'ONLINE' }, primary: 'shop-1' },
+} as const
+const opened1 = { 'shop-1': { server: { readOnly: false, superReadOnly: false } } } as const
 const lost = { members: { 'shop-0': 'ONLINE', 'shop-1': 'UNREACHABLE', 'shop-2': 'UNREACHABLE' } } as const
 
 const cases: Readonly<Record<string, { readonly given: GroupSituation; readonly findings: readonly string[] }>> = {
@@ -163,16 +170,30 @@ const cases: Readonly<Record<string, { readonly given: GroupSituation; readonly 
     given: { views: { 'shop-2': { server: { readOnly: false, superReadOnly: false } } } },
     findings: ['TwoWritablePrimaries critical shop-2: 2 instances can be written to: shop-0, shop-2; only shop-0 may'],
   },
-  'the record has not followed the group yet': {
+  'the primary died, and the record has not followed the group yet': {
+    given: { sees: led1, views: { 'shop-0': deadServer, ...opened1 } },
+    findings: [
+      'DeadPrimary critical shop-0: primary shop-0 is dead: its mysqld is dead for 12 ms; the group made shop-1 primary in its place',
+    ],
+  },
+  'the primary froze, and the record has not followed the group yet': {
+    given: { sees: led1, views: { 'shop-0': { process: 'stopped', processSinceMs: 1_300 }, ...opened1 } },
+    findings: [
+      'FrozenPrimary critical shop-0: primary shop-0 is frozen: its mysqld is stopped for 1300 ms; the group made shop-1 primary in its place',
+    ],
+  },
+  'the machine of the primary is gone, and the record has not followed the group yet': {
+    given: { sees: led1, views: { 'shop-0': lostAgent, ...opened1 } },
+    findings: [
+      'UnreachablePrimary critical shop-0: primary shop-0 was lost: its agent is unreachable; the group made shop-1 primary in its place',
+    ],
+  },
+  'the group chose another primary while the first one serves': {
     given: {
-      sees: {
-        'shop-0': outsideGroup(),
-        'shop-1': { members: { 'shop-1': 'ONLINE', 'shop-2': 'ONLINE' }, primary: 'shop-1' },
-        'shop-2': { members: { 'shop-1': 'ONLINE', 'shop-2': 'ONLINE' }, primary: 'shop-1' },
-      },
-      views: { 'shop-0': deadServer, 'shop-1': { server: { readOnly: false, superReadOnly: false } } },
+      sees: all({ members: allOnline, primary: 'shop-1' }),
+      views: { 'shop-0': { server: { readOnly: true, superReadOnly: true } }, ...opened1 },
     },
-    findings: ['GroupMemberMissing warning shop-0: shop-0 is missing in the group: its mysqld is dead for 12 ms'],
+    findings: [],
   },
   'a secondary has much to apply': {
     given: { sees: { 'shop-2': { applying: 2_500 } } },

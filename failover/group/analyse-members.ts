@@ -60,6 +60,8 @@ function withoutMajority(view: InstanceView, { limits }: Known): readonly Analys
 }
 
 function withMajority(view: InstanceView, known: Known): readonly Analysis[] {
+  const lost = lostPrimary(view, known)
+  if (lost !== undefined) return [lost]
   const state = known.group.members.get(view.name)
   switch (state) {
     case 'ONLINE':
@@ -86,6 +88,23 @@ function asPrimary(view: InstanceView, known: Known): readonly Analysis[] {
   return isServing(view, known.limits)
     ? analyseServing(view, known)
     : [critical('NoWritablePrimary', name, say`primary ${name} takes no writes: ${why}`)]
+}
+
+/**
+ * The primary of the record, in whose place the group has made another one: the failure that a failover begins with,
+ * told until the record has followed.
+ */
+function lostPrimary(view: InstanceView, { group, record, limits }: Known): Analysis | undefined {
+  const { name } = view
+  if (group.primary === null || group.primary === name || instanceOf(record.primary) !== name) return undefined
+  const successor = say`; the group made ${group.primary} primary in its place`
+  if (!isHeard(view))
+    return critical('UnreachablePrimary', name, say`primary ${name} was lost: its agent is unreachable${successor}`)
+  if (isServing(view, limits)) return undefined
+  const why = describeProcess(view.observation)
+  return isFrozen(view.observation, limits)
+    ? critical('FrozenPrimary', name, say`primary ${name} is frozen: ${why}${successor}`)
+    : critical('DeadPrimary', name, say`primary ${name} is dead: ${why}${successor}`)
 }
 
 const heardByGroup = say`the rest of the group hears its server`
