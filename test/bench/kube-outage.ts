@@ -37,8 +37,12 @@ export async function measureOutage(
       sinceAgents.push(againWallMs - (await lastAgentBegan(cluster, wallMs)))
       await cluster.whole(3, writesAgainMs)
       epochs.push((await cluster.view()).epoch - epoch)
+      const recoveries = (await cluster.recoveries())
+        .filter(({ startedWallMs }) => startedWallMs >= wallMs)
+        .toReversed()
       process.stderr.write(
-        `  all-pods ${run}/${runs}: ${Math.round(pauseMs)} ms, ${Math.round(sinceAgents.at(-1) ?? Number.NaN)} of them after the last agent began; epochs: ${epochs.at(-1)}\n`,
+        `  all-pods ${run}/${runs}: ${Math.round(pauseMs)} ms, ${Math.round(sinceAgents.at(-1) ?? Number.NaN)} of them after the last agent began; ` +
+          `epochs: ${recoveries.map((one) => `${one.toEpoch} ${one.kind} (${one.analysis}) ${one.outcome}`).join(', ')}\n`,
       )
     }
     const { lost, acknowledged } = await writer.check()
