@@ -26,7 +26,7 @@ import {
 import { allClusters } from './cluster-index.ts'
 import { processesOf } from '../processes/cluster-processes.ts'
 import { isMissing } from '../files/input-file.ts'
-import { mysqldOf, readBook } from '../processes/process-book.ts'
+import { agentIn, mysqldOf, readBook } from '../processes/process-book.ts'
 import { isAlive } from '../processes/process-identity.ts'
 import { ensureSecrets } from '../folder/secrets.ts'
 import { writeSpec } from '../folder/spec-file.ts'
@@ -140,7 +140,7 @@ export async function reopenCluster(
   }
   try {
     await requireFreeApiOrOwn(layout, cluster)
-    await requireFreeInstances(await thoseNotRunning(layout, cluster.instances))
+    await requireFreeInstances(await thoseNotRunning(layout, cluster))
     if ((await processesOf(dir)).every(({ kind }) => kind !== 'haproxy')) await requireFreeRouter(cluster)
     await writeState(layout, cluster, now.spec)
     return { cluster, claim }
@@ -190,14 +190,12 @@ async function requireFreeApiOrOwn(layout: StateLayout, cluster: LocalCluster): 
   if (manager === undefined || !isAlive(manager)) await requireFreeApi(cluster.api.host, cluster.api.port)
 }
 
-async function thoseNotRunning(
-  layout: StateLayout,
-  instances: readonly LocalInstance[],
-): Promise<readonly LocalInstance[]> {
+/** Agents that survived their supervisor are taken over by the next one, and listen meanwhile. */
+async function thoseNotRunning(layout: StateLayout, cluster: LocalCluster): Promise<readonly LocalInstance[]> {
   const book = await readBook(layout)
   const idle: LocalInstance[] = []
-  for (const instance of instances) {
-    const [agent, mysqld] = [book.processes[instance.name], await mysqldOf(instance.volume)]
+  for (const instance of cluster.instances) {
+    const [agent, mysqld] = [agentIn(book, cluster, instance.name), await mysqldOf(instance.volume)]
     const runs = (agent !== undefined && isAlive(agent)) || (mysqld !== undefined && isAlive(mysqld))
     if (!runs) idle.push(instance)
   }

@@ -15,10 +15,25 @@ const bookSchema = Type.Object({
   processes: Type.Record(Type.String(), identitySchema),
 })
 
-/** What the supervisor wrote down of what it runs: itself, `manager`, and each agent under its instance's name. */
+/**
+ * What the supervisor wrote down of what it runs: itself, `manager`, and each agent under its instance's name, or all
+ * agents under `remote-agents`.
+ */
 export type ProcessBook = Static<typeof bookSchema>
 
+/** In the book: all agents of a cluster whose servers are somewhere else. */
+export const remoteAgentsProcess = 'remote-agents'
+
 const emptyBook: ProcessBook = { version: 1, supervisor: null, processes: {} }
+
+/** The process of an instance's agent: one process has all agents of a cluster whose servers are somewhere else. */
+export function agentIn(
+  { processes }: ProcessBook,
+  { far }: { readonly far?: true },
+  instance: string,
+): ProcessIdentity | undefined {
+  return processes[far === true ? remoteAgentsProcess : instance]
+}
 
 /** A book that is missing or damaged is an empty one: it only saves looking for processes. */
 export async function readBook(layout: StateLayout): Promise<ProcessBook> {

@@ -10,15 +10,20 @@ import { realChildren, type Children, type Command } from './child.ts'
 import { readCluster, type LocalCluster, type LocalInstance } from '../folder/cluster-file.ts'
 import { serveControl, type ControlRequest } from './control.ts'
 import { rotateLogs } from '../logs/log-rotation.ts'
-import { mysqldOf, readBook, stoppedProcesses, unmarkStopped, writeBook } from '../processes/process-book.ts'
+import {
+  mysqldOf,
+  readBook,
+  remoteAgentsProcess,
+  stoppedProcesses,
+  unmarkStopped,
+  writeBook,
+} from '../processes/process-book.ts'
 import { killProcess } from '../processes/process-identity.ts'
 import { agentConfigPath, layoutOf, logPath, type StateLayout } from '../folder/state-layout.ts'
 import { SupervisedProcess, type SupervisedStatus } from './supervised-process.ts'
 
 /** Names of manager and router among the supervised processes; others are agents, named as their instances. */
 export const managerProcess = 'manager'
-/** All agents of a cluster whose servers are somewhere else. */
-export const remoteAgentsProcess = 'remote-agents'
 export const routerProcess = 'router'
 
 /** Logs are looked at this often. */

@@ -2,7 +2,7 @@ import type { ProcessIdentity } from '#common/process/process-stat.ts'
 import { supervisorStatus } from '#local/supervisor/background.ts'
 import type { FoundCluster } from '#local/clusters/cluster-index.ts'
 import { routerAddress, type LocalCluster, type LocalInstance } from '#local/folder/cluster-file.ts'
-import { mysqldOf, readBook } from '#local/processes/process-book.ts'
+import { agentIn, mysqldOf, readBook } from '#local/processes/process-book.ts'
 import { isAlive } from '#local/processes/process-identity.ts'
 import { readRoute } from '#local/platform/routes.ts'
 import { clientUser, passwordOf } from '#local/folder/secrets.ts'
@@ -77,7 +77,7 @@ export async function localStatus(found: FoundCluster, openManager: OpenManager 
     view === undefined ? 'unknown' : (view.instances.find((row) => row.name === name)?.role ?? 'none')
   const instances = await Promise.all(
     cluster.instances.map(async (instance) => ({
-      ...(await instanceStatus(instance, book.processes[instance.name])),
+      ...(await instanceStatus(instance, agentIn(book, cluster, instance.name))),
       role: roleOf(instance.name),
     })),
   )

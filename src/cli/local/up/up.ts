@@ -150,8 +150,7 @@ async function reopen(io: Io, { name, dir, options }: Wanted, before: LocalClust
     options.config === undefined ? { ...stored, ...defined(said) } : said,
   )
   const store = options.store !== undefined && hasLogin(options.store) ? options.store : before.store
-  const mysql = await programs(io)
-  await refuseUnknownSettings(layoutOf(dir), before, mysql)
+  const mysql = await programsAgain(io, dir, before)
   const router = await routerFor(io, options, { spec, before: before.router })
   return reopenCluster(dir, before, {
     spec,
@@ -203,6 +202,14 @@ async function routerFor(
 async function programs(io: Io): Promise<MysqlPrograms> {
   const { mysqld, mysql, mysqlbinlog, pluginDir, shareDir } = await findMysql((line) => io.note(line))
   return { mysqld: [...mysqld], mysql: [...mysql], mysqlbinlog: [...mysqlbinlog], pluginDir, shareDir }
+}
+
+/** Of a cluster that was made before. Servers that are somewhere else have their programs there, and none here. */
+async function programsAgain(io: Io, dir: string, before: LocalCluster): Promise<MysqlPrograms> {
+  if (before.far === true) return before.mysql
+  const mysql = await programs(io)
+  await refuseUnknownSettings(layoutOf(dir), before, mysql)
+  return mysql
 }
 
 /** Longer than CLONE of an empty server and a restart take for each of nine members on two cores. */
