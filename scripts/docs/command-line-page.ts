@@ -56,6 +56,10 @@ const files: readonly (readonly [string, string])[] = [
     'instances/<name>/',
     'an instance’s volume: its data, its agent’s state and configuration (`agent.json`), archives of errant transactions',
   ],
+  [
+    'archives/<name>/',
+    'archives of adopted servers that were given back (`regent adopt watch`); no command removes them, `--purge` neither',
+  ],
   ['logs/', 'a log per process, JSON lines, put aside at 10 MB, two of each kept'],
   ['run/', 'what runs now, and what `regent local fault` stopped'],
 ]

@@ -1,6 +1,6 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { stringify } from 'yaml'
 import { adoptedFolder, keepAdoption, prepareFolder } from '#adopt/adopted-folder.ts'
@@ -318,12 +318,15 @@ describe('Servers', () => {
       async () => ({ looks: looksOf(scene), judgement: judged(scene), refusals: [] }),
       async () => ({ servers, unreached: [] }),
     ]
+    const archived = join(home, 'shop', 'archives', 'shop-1', 'errant-shop-1-00ff')
+    await mkdir(archived, { recursive: true })
     const printed: string[] = []
     const io: Io = { ...quiet, out: (line) => printed.push(line) }
     const once = () => manage(io, 'shop', { file }, { check, find })
     await expect(once()).rejects.toThrow('127.0.0.1:1')
     for (const { host } of servers) expect(printed.join('\n')).toContain(`${host.instance} was not given back`)
     await expect(once()).rejects.toThrow('127.0.0.1:1')
+    expect(await readdir(dirname(archived))).toEqual(['errant-shop-1-00ff'])
   })
 
   it('that notice a silent source late are named while they are watched', () => {

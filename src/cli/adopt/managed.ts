@@ -117,7 +117,7 @@ async function begin(io: Io, { adoption, primary, servers }: FoundAll, options: 
     await claim.release()
     const hosts = servers.map(({ host }) => host)
     await giveBackAll(io, hosts, before)
-    await purgeCluster(layout)
+    await purgeCluster(layout, 'keep')
     throw error
   }
   // By that the way back to watching needs no file.
@@ -137,19 +137,20 @@ export async function watchAgain(io: Io, name: string, options: ManageOptions): 
     })
   if (options.file !== undefined) await keepAdoption(adoptedFolder(), adoption)
   const layout = layoutOf(dir)
-  await underCommandLock(
+  const kept = await underCommandLock(
     (words) => io.note(words),
     async () => {
       await stopCluster(layout)
       const before = (await readJsonIfThere(layout.persistedBefore, say`what was persisted before`)) as
         Before | undefined
       await giveBackAll(io, hostsOf(adoption), before ?? {})
-      await purgeCluster(layout)
+      return purgeCluster(layout, 'keep')
     },
   )
   const { host, port } = await startWatching(io, undefined)
   io.out(`${name} is watched again (API on ${host}:${port}), and its manager and agents ended`)
   io.out('  its servers go on as they are, with the accounts regent_r_… that replicas use')
+  if (kept.length > 0) io.out(`  archives of its servers are kept, and no command removes them: ${kept.join(', ')}`)
   io.out(`  regent adopt remove ${name}  watch it no more`)
 }
 

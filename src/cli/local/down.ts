@@ -31,7 +31,7 @@ export async function down(io: Io, wanted: string | undefined, purge: boolean, o
       await stopCluster(layout)
       if (!purge) return
       await forgetRecord(io, layout, cluster)
-      await purgeCluster(layout)
+      await purgeCluster(layout, 'remove')
       await rememberFolder(name, undefined)
     },
   )
@@ -70,7 +70,7 @@ async function endOrphans(
     (words) => io.note(words),
     async () => {
       await endStrays(dir)
-      if (purge) await purgeCluster(layoutOf(dir))
+      if (purge) await purgeCluster(layoutOf(dir), 'remove')
     },
   )
   const rest = purge

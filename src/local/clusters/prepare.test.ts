@@ -142,8 +142,51 @@ describe('a new local cluster', () => {
     const { claim } = await createCluster(order)
     await claim.release()
     await writeFile(join(order.dir, 'diary'), '')
-    await purgeCluster(layoutOf(order.dir))
+    await purgeCluster(layoutOf(order.dir), 'remove')
     expect(await readdir(order.dir)).toEqual(['diary'])
+  })
+
+  test('is purged without its archives unless a person said so, however often, and can be made again there', async () => {
+    const order = await wanted()
+    const layout = layoutOf(order.dir)
+    const kept = join(order.dir, 'archives', 'shop-1')
+    for (const content of ['first', 'second']) {
+      const { claim } = await createCluster(order)
+      await claim.release()
+      const archived = join(layout.instances, 'shop-1', 'archive', 'errant-shop-1-00ff')
+      await mkdir(archived, { recursive: true })
+      await writeFile(join(archived, 'binlog.000001'), content)
+      expect(await purgeCluster(layout, 'keep')).toEqual([kept])
+      expect(await readdir(order.dir)).toEqual(['archives'])
+    }
+    const found = [join(kept, 'errant-shop-1-00ff'), join(kept, 'errant-shop-1-00ff.2')]
+    expect((await filesBelow(order.dir)).toSorted()).toEqual(found.map((folder) => join(folder, 'binlog.000001')))
+    expect(await Promise.all(found.map((folder) => readFile(join(folder, 'binlog.000001'), 'utf8')))).toEqual([
+      'first',
+      'second',
+    ])
+  })
+
+  test('keeps archives of another cluster that was there before, also where it is removed with its own', async () => {
+    const order = await wanted()
+    const layout = layoutOf(order.dir)
+    const earlier = join(order.dir, 'archives', 'shop-1', 'errant-shop-1-00ff')
+    await mkdir(earlier, { recursive: true })
+    const { claim } = await createCluster(order)
+    await claim.release()
+    await mkdir(join(layout.instances, 'shop-0', 'archive', 'tail-shop-0-00ff'), { recursive: true })
+    await purgeCluster(layout, 'remove')
+    expect(await readdir(order.dir)).toEqual(['archives'])
+    expect(await readdir(join(order.dir, 'archives', 'shop-1'))).toEqual(['errant-shop-1-00ff'])
+  })
+
+  test('is purged as one without archives where no agent ever archived anything', async () => {
+    const order = await wanted()
+    const { claim } = await createCluster(order)
+    await claim.release()
+    await mkdir(join(layoutOf(order.dir).instances, 'shop-0', 'archive'))
+    expect(await purgeCluster(layoutOf(order.dir), 'keep')).toEqual([])
+    await expect(readdir(order.dir)).rejects.toThrow('ENOENT')
   })
 })
 

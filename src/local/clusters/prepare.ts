@@ -269,10 +269,14 @@ async function requireNoStrays({ dir, name }: NewCluster): Promise<void> {
   }
 }
 
-/** The secret that another cluster had may lie here already: passwords that applications know stay as they are. */
+/**
+ * The secret that another cluster had may lie here already: passwords that applications know stay as they are. So may
+ * archives that were kept.
+ */
 async function requireEmptyFolder(dir: string): Promise<void> {
   try {
-    const entries = await readdir(dir)
+    const { archives } = layoutOf(dir)
+    const entries = (await readdir(dir)).filter((entry) => entry !== basename(archives))
     if (entries.length === 0 || (await holdsOnlyTheSecret(layoutOf(dir), entries))) return
     throw new RegentError(
       'REGENT_REFUSED',

@@ -13,6 +13,8 @@ export interface StateLayout {
   readonly clientPassword: string
   readonly adminPassword: string
   readonly instances: string
+  /** Archives of a cluster that was given back, by instance: no purge removes them. */
+  readonly archives: string
   readonly logs: string
   readonly run: string
   readonly control: string
@@ -39,6 +41,7 @@ export function layoutOf(dir: string): StateLayout {
     clientPassword: join(secrets, 'client-password'),
     adminPassword: join(secrets, 'admin-password'),
     instances: join(dir, 'instances'),
+    archives: join(dir, 'archives'),
     logs: join(dir, 'logs'),
     run,
     control: join(run, 'supervisor.sock'),
@@ -68,6 +71,13 @@ export function ownEntries(layout: StateLayout): readonly string[] {
 /** The volume of one instance. */
 export function volumeOf(layout: StateLayout, instance: string): string {
   return join(layout.instances, instance)
+}
+
+/** On an instance's volume: copies of transactions that may be nowhere else. */
+export const archiveFolder = 'archive'
+
+export function archiveOf(layout: StateLayout, instance: string): string {
+  return join(volumeOf(layout, instance), archiveFolder)
 }
 
 export function agentConfigPath(layout: StateLayout, instance: string): string {

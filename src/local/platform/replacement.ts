@@ -4,11 +4,11 @@ import { RegentError } from '#common/errors/errors.ts'
 import { command, say } from '#common/sentence/sentence.ts'
 import { injectFault } from '../faults/fault.ts'
 import { readCluster } from '../folder/cluster-file.ts'
-import type { StateLayout } from '../folder/state-layout.ts'
+import { archiveFolder, type StateLayout } from '../folder/state-layout.ts'
 import { syncFolder } from '#common/files/sync-folder.ts'
 
 /** The agent's configuration, and what was archived: copies of transactions that may be nowhere else. */
-const kept: ReadonlySet<string> = new Set(['agent.json', 'archive'])
+const kept: ReadonlySet<string> = new Set(['agent.json', archiveFolder])
 
 /**
  * Ends an instance, removes what is on its volume, and starts it again: it comes up as a new member. Asked again after

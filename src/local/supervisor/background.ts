@@ -14,6 +14,7 @@ import { isMissing } from '../files/input-file.ts'
 import { explainingLines } from '../logs/log-tail.ts'
 import { mysqldOf, readBook } from '../processes/process-book.ts'
 import { endProcess, killProcess, waitUntilGone } from '../processes/process-identity.ts'
+import { keepArchives } from '../folder/kept-archives.ts'
 import { logPath, ownEntries, stateHome, type StateLayout } from '../folder/state-layout.ts'
 import type { SupervisedStatus } from './supervised-process.ts'
 import { regentCommand } from './regent-command.ts'
@@ -119,13 +120,20 @@ async function volumes(layout: StateLayout): Promise<readonly string[]> {
   }
 }
 
-/** Removes what Regent made of a cluster that is down, and its folder if nothing else is in it. */
-export async function purgeCluster(layout: StateLayout): Promise<void> {
+/**
+ * Removes what Regent made of a cluster that is down, and its folder if nothing else is in it. An archive may be the
+ * only copy of its transactions, and is removed with its instance only where a person asked for that.
+ *
+ * @returns the folders of archives that are kept; with `remove` none is moved to them
+ */
+export async function purgeCluster(layout: StateLayout, archives: 'keep' | 'remove'): Promise<readonly string[]> {
+  const kept = archives === 'keep' ? await keepArchives(layout) : []
   for (const entry of [...ownEntries(layout), ...(await draftsIn(layout))])
     await rm(entry, { recursive: true, force: true })
   await rmdir(layout.dir).catch((error: unknown) => {
     if (!isMissing(error) && !isNotEmpty(error)) throw error
   })
+  return kept
 }
 
 /** What a process that was killed in the middle of `replaceFile` has left of the cluster's own files. */

@@ -1,5 +1,5 @@
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir, stat } from 'node:fs/promises'
+import { join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { TestCluster } from '#test/support/cluster.ts'
 import { monotonicMs } from '#test/support/monotonic.ts'
@@ -32,6 +32,15 @@ describe('A server of somebody else that cannot follow as it is', () => {
     await cluster.waitFor(`${instance} is left as it is`, ({ sentence }) =>
       sentence.includes(`reseed is manual: it is left as it is until you say regent reseed ${instance}`),
     )
+  }
+
+  /** Every file of the archives there, with its length. */
+  async function archivesIn(folder: string): Promise<readonly string[]> {
+    const dir = join(strangers.home, 'shop', folder)
+    const entries = await readdir(dir, { recursive: true, withFileTypes: true })
+    const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+    if (files.length === 0) throw new Error(`no archive is in ${dir}`)
+    return Promise.all(files.toSorted().map(async (file) => `${relative(dir, file)}: ${(await stat(file)).size}`))
   }
 
   it('is left as it is until a person says so, and then becomes a copy of another', async () => {
@@ -75,7 +84,12 @@ describe('A server of somebody else that cannot follow as it is', () => {
     )
     const primary = strangers.hostOf(await cluster.primary()).address
     await cluster.letGo()
-    expect(await strangers.regent('adopt', 'watch', 'shop')).toMatchObject({ code: 0 })
+    const archives = await archivesIn('instances/shop-1/archive')
+    const watched = await strangers.regent('adopt', 'watch', 'shop')
+    expect(watched, watched.stderr).toMatchObject({ code: 0 })
+    const kept = 'archives/shop-1'
+    expect(watched.stdout).toContain(join(strangers.home, 'shop', kept))
+    expect(await archivesIn(kept)).toEqual(archives)
     const { server } = strangers.hostOf('shop-2')
     await server
       .sql(
@@ -94,5 +108,10 @@ describe('A server of somebody else that cannot follow as it is', () => {
     )
     cluster = await strangers.manage({ file: false })
     await cluster.whole()
+    expect(await archivesIn(kept)).toEqual(archives)
+    await cluster.letGo()
+    expect((await strangers.regent('adopt', 'watch', 'shop')).stdout).toContain(join(strangers.home, 'shop', kept))
+    expect(await strangers.regent('adopt', 'remove', 'shop')).toMatchObject({ code: 0 })
+    expect(await archivesIn(kept)).toEqual(archives)
   })
 })
