@@ -1,4 +1,6 @@
+import { rm } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { readProcessStat } from '#common/process/process-stat.ts'
 import { readBook, remoteAgentsProcess } from '#local/processes/process-book.ts'
 import { killProcess } from '#local/processes/process-identity.ts'
 import type { TestCluster } from '#test/support/cluster.ts'
@@ -83,5 +85,35 @@ describe('Servers of somebody else, after what ran on the manager’s machine ha
     await broughtBack()
     expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
     await failsOver('after_boot_too')
+  })
+
+  it('that were started meanwhile are closed, the primary too, until local up has them serve again', async () => {
+    const primary = strangers.hostOf(await cluster.primary())
+    await kill('supervisor', 'manager', remoteAgentsProcess)
+    const pid = await primary.pid()
+    await primary.kill()
+    // mysqld takes a zombie for one that has its socket.
+    await cluster.until('nothing is left of it', async () => readProcessStat(pid) === undefined)
+    await primary.start()
+    const asked = 'SELECT @@global.super_read_only AS closed, @@global.offline_mode AS offline'
+    expect(await primary.sql(asked)).toEqual([{ closed: 1, offline: 1 }])
+    await broughtBack()
+  })
+
+  it('are managed from another machine by the hosts file, once the first one is lost with all that was in its folder', async () => {
+    await kill('supervisor', 'manager', remoteAgentsProcess)
+    await cluster.letGo()
+    await rm(cluster.layout.dir, { recursive: true })
+    cluster = await strangers.manage()
+    await cluster.whole()
+    const dead = await cluster.primary()
+    await strangers.hostOf(dead).kill()
+    await cluster.waitFor('another one leads', ({ primary, writable }) => writable && primary !== dead)
+    await cluster.whole()
+    await cluster.letGo()
+    expect(await strangers.regent('adopt', 'watch', 'shop')).toMatchObject({ code: 0 })
+    const persisted = `SELECT VARIABLE_NAME AS name FROM performance_schema.persisted_variables
+      WHERE VARIABLE_VALUE = 'ON' AND VARIABLE_NAME IN ('super_read_only', 'offline_mode', 'skip_replica_start')`
+    for (const host of strangers.hosts) expect(await host.sql(persisted)).toHaveLength(3)
   })
 })
