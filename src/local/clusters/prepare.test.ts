@@ -160,11 +160,9 @@ describe('a new local cluster', () => {
       expect(await readdir(order.dir)).toEqual(['archives'])
     }
     const found = [join(kept, 'errant-shop-1-00ff'), join(kept, 'errant-shop-1-00ff.2')]
-    expect((await filesBelow(order.dir)).toSorted()).toEqual(found.map((folder) => join(folder, 'binlog.000001')))
-    expect(await Promise.all(found.map((folder) => readFile(join(folder, 'binlog.000001'), 'utf8')))).toEqual([
-      'first',
-      'second',
-    ])
+    const files = found.map((folder) => join(folder, 'binlog.000001'))
+    expect((await filesBelow(order.dir)).toSorted()).toEqual(files.toSorted())
+    expect(await Promise.all(files.map((file) => readFile(file, 'utf8')))).toEqual(['first', 'second'])
   })
 
   test('keeps archives of another cluster that was there before, also where it is removed with its own', async () => {
