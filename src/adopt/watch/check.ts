@@ -72,18 +72,26 @@ function blindness({ host, server: { lacks, dialect } }: AnsweredLook): readonly
 }
 
 /** A name of several addresses is fine where all of them are one server. */
-async function severalServers(host: AdoptedHost): Promise<readonly string[]> {
+export async function severalServers(
+  host: AdoptedHost,
+  { resolve = addressesOf, identify = identityAt } = {},
+): Promise<readonly string[]> {
   if (isIP(host.host) !== 0) return []
-  const found = await lookup(host.host, { all: true }).catch(() => [])
+  const found = await resolve(host.host)
   if (found.length < 2) return []
-  const identities = await Promise.all(found.map(({ address }) => identityAt({ ...host, host: address })))
+  const identities = await Promise.all(found.map((address) => identify({ ...host, host: address })))
   const servers = new Set(identities.filter((one) => one !== undefined))
-  const addresses = found.map(({ address }) => address).join(', ')
   return servers.size < 2
     ? []
     : [
-        `${host.instance}: ${host.host} has the addresses ${addresses}, which are ${servers.size} servers: name each by itself`,
+        `${host.instance}: ${host.host} has the addresses ${found.join(', ')}, which are ${servers.size} servers: name each by itself`,
       ]
+}
+
+/** None for a name that nobody knows. */
+async function addressesOf(name: string): Promise<readonly string[]> {
+  const found = await lookup(name, { all: true }).catch(() => [])
+  return found.map(({ address }) => address)
 }
 
 async function identityAt(host: AdoptedHost): Promise<string | undefined> {
@@ -113,7 +121,8 @@ function identityOf({
   return [uuid, hostname, port, dataDir].join(' ')
 }
 
-function refusalsOfAll(adoption: Adoption, looks: readonly Look[]): readonly string[] {
+/** What is wrong with these servers together. Pure. */
+export function refusalsOfAll(adoption: Adoption, looks: readonly Look[]): readonly string[] {
   const answering = looks.filter(answers)
   if (answering.length === 0) return ['no server answers: nothing is known of this cluster']
   return [...twins(looks), ...strangers(adoption, looks), ...loops(adoption, looks)]
