@@ -18,10 +18,12 @@ export interface AgentWord {
   readonly offline: boolean
   /** Replication is not as it should be: stopped, filtered or delayed. */
   readonly follows: boolean
-  /** All that arrived is applied, and at once; also while the source is away. */
+  /** Whatever arrives is applied, and at once; also while the source is away. */
   readonly isWhole: boolean
-  /** By the words of its own server. */
+  /** By the words of its own server; a source that is silent counts. */
   readonly lagMs: number
+  /** By how much the server is behind with what has arrived. */
+  readonly applyLagMs: number
   readonly appliedUpToMs: number | undefined
   readonly heartbeat: Heartbeat | undefined
   /** In mode `group`: its own `server_uuid`, and that of the primary in its view, where it is ONLINE. */
@@ -66,22 +68,24 @@ function serverOf({ process, server, silentMs }: Observation): AgentWord['server
   return process === 'running' && server !== null && silentMs < silentSourceMs ? 'answers' : 'unsure'
 }
 
-type Replicating = Pick<AgentWord, 'follows' | 'isWhole' | 'lagMs' | 'appliedUpToMs'>
+type Replicating = Pick<AgentWord, 'follows' | 'isWhole' | 'lagMs' | 'applyLagMs' | 'appliedUpToMs'>
 
 function replicationOf({ server, stored }: Observation): Replicating {
   if (server?.group !== undefined) {
     const { state, lagSeconds, appliedUpToMs } = server.group
     const isWhole = state === 'ONLINE'
-    return { follows: isWhole, isWhole, lagMs: inMs(lagSeconds), appliedUpToMs }
+    const lagMs = inMs(lagSeconds)
+    return { follows: isWhole, isWhole, lagMs, applyLagMs: lagMs, appliedUpToMs }
   }
   const channel = server?.channel
-  if (!channel) return { follows: false, isWhole: false, lagMs: 0, appliedUpToMs: undefined }
+  if (!channel) return { follows: false, isWhole: false, lagMs: 0, applyLagMs: 0, appliedUpToMs: undefined }
   const { ioRunning, sqlRunning, lagSeconds, appliedUpToMs } = channel
   const isWhole = sqlRunning && !channel.filtered && !stored.filterSeen && delaySecondsOf(channel) === 0
   return {
     follows: ioRunning === 'yes' && isWhole,
     isWhole,
     lagMs: Math.max(inMs(lagSeconds), silenceOf(channel)),
+    applyLagMs: inMs(lagSeconds),
     appliedUpToMs,
   }
 }

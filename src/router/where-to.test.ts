@@ -15,6 +15,7 @@ const replica: AgentWord = {
   offline: false,
   follows: true,
   isWhole: true,
+  applyLagMs: 0,
   lagMs: 0,
   appliedUpToMs: undefined,
   heartbeat: undefined,
@@ -272,6 +273,16 @@ describe('reads', () => {
 
   it('go on at replicas that do not follow while there is no primary: nothing newer was acknowledged', () => {
     expect(readsOf({ ...replica, follows: false }, 'none', { ...primary, server: 'gone' })).toEqual(['shut', 100])
+  })
+
+  it.each([
+    ['is dead', { ...primary, server: 'gone' } as const],
+    ['does not answer', { ...primary, server: 'unsure' } as const],
+    ['has an agent that is not heard', null],
+  ])('go to none that is late with what has arrived, though the primary %s', (_, word) => {
+    const late = { ...replica, follows: false, lagMs: 600_000, applyLagMs: 600_000 }
+    expect(readsOf(late, 'none', word)[1]).toBe('kept')
+    expect(readsOf({ ...late, applyLagMs: 0 }, 'none', word)[1]).toBe(100)
   })
 
   it('go to none that applies late on purpose, or in part, or nothing, though there is no primary', () => {

@@ -179,10 +179,13 @@ function readTarget(instance: KnownInstance, primary: KnownInstance | null, maxL
   return { name, state: lagMs > maxLagMs ? 'kept' : 'open', weight: lagMs > maxLagMs / 2 ? weight / 2 : weight }
 }
 
-/** Infinite for no replica that follows. Without a primary nobody follows, and nothing newer was acknowledged. */
+/**
+ * Infinite for no replica that follows. Without a primary nobody follows; what has arrived must be applied all the
+ * same, as the primary may only be unheard.
+ */
 function lagOf(word: AgentWord, primary: KnownInstance | null): number {
   if (word.role !== 'replica' || word.server === 'unsure') return Infinity
-  if (primary === null) return word.isWhole ? 0 : Infinity
+  if (primary === null) return word.isWhole ? word.applyLagMs : Infinity
   return word.follows ? lagMsOf(word, primary.word?.heartbeat) : Infinity
 }
 
