@@ -6,7 +6,7 @@ import { backupName } from '#backup/objects/backup-name.ts'
 import { keyOf } from '#backup/objects/object-key.ts'
 import { manifestText } from '#backup/objects/manifest.ts'
 import { ownerText } from '#backup/objects/owner.ts'
-import { aManifest } from '#backup/objects/testing.ts'
+import { aManifest, aPiece, sourceA } from '#backup/objects/testing.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import type { BackupTask } from '#failover/protocol/backup-settings.ts'
 import { FolderStore } from '#object-store/folder-store.ts'
@@ -108,6 +108,31 @@ describe('Retention', () => {
     expect([...store.objects.keys()].filter((key) => store.locked.has(key))).toHaveLength(4)
     expect(notices(parts).join('\n')).toMatch(/BackupsKept: .* the store still locks 4 objects of that/)
     expect(notices(parts).filter((line) => line.startsWith('BackupRemoved'))).toHaveLength(3)
+  })
+
+  it('leaves a backup that the store locks its binary logs too, and deletes those that are older', async () => {
+    const store = aStore()
+    const pieceAt = (at: number) => {
+      const piece = aPiece({ from: at * 100 + 1, to: (at + 1) * 100, preceding: at * 100 })
+      return keyOf({ kind: 'piece', cluster: 'shop', piece })
+    }
+    for (let at = 0; at < 5; at += 1) {
+      const [name, startedAtMs] = [nameOf(at), firstMs + at * hourMs]
+      const times = { startedAtMs, endedAtMs: startedAtMs + 60_000, storedAtMs: startedAtMs + 90_000 }
+      const manifest = aManifest({ ...times, name, gtids: `${sourceA}:1-${(at + 1) * 100}` })
+      store.objects.set(keyOf({ kind: 'manifest', cluster: 'shop', name }), Buffer.from(manifestText(manifest)))
+      store.objects.set(pieceAt(at), Buffer.from('piece'))
+    }
+    store.locked.add(keyOf({ kind: 'manifest', cluster: 'shop', name: nameOf(1) }))
+    const { turn, later } = await aPrimary(store)
+    const pieces = () => [0, 1, 2, 3, 4].filter((at) => store.objects.has(pieceAt(at)))
+    await turn()
+    expect(left(store).whole).toEqual([nameOf(1), ...two.whole])
+    expect(pieces()).toEqual([2, 3, 4])
+    store.locked.clear()
+    await later(6 * hourMs)
+    expect(left(store).whole).toEqual(two.whole)
+    expect(pieces()).toEqual([4])
   })
 
   it('that dies after any deletion leaves no backup that looks whole and is not, and goes on', async () => {

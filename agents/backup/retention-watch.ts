@@ -1,4 +1,4 @@
-import { stillWritingMs, planRetention } from '#backup/retention/plan-retention.ts'
+import { archiveAfter, isArchive, stillWritingMs, planRetention } from '#backup/retention/plan-retention.ts'
 import { prefixOf } from '#backup/objects/object-key.ts'
 import { whyNotOwner } from '#backup/objects/owner.ts'
 import type { KeyRing } from '#backup/keys/key-ring.ts'
@@ -103,11 +103,20 @@ export class RetentionWatch implements Watch {
     const { stock, whyNot } = await readStock(store, cluster, { key, signal })
     if (whyNot !== '') return notices.add('BackupsKept', whyNot)
     const nowMs = world.clock.wallMs()
-    for (const item of planRetention(stock, task.retention, nowMs).delete) {
-      signal.throwIfAborted()
-      if (!this.#mayDelete(task)) return
-      this.#tell(item, await deleteInOrder(store, item.keys, { signal }))
+    const planned = planRetention(stock, task.retention, nowMs)
+    const stays = new Set<string>()
+    const remove = async (items: readonly Item[]): Promise<boolean> => {
+      for (const item of items) {
+        signal.throwIfAborted()
+        if (!this.#mayDelete(task)) return false
+        const locked = await deleteInOrder(store, item.keys, { signal })
+        for (const key of locked) stays.add(key)
+        this.#tell(item, locked)
+      }
+      return true
     }
+    if (!(await remove(planned.delete.filter((item) => !isArchive(item))))) return
+    if (!(await remove(archiveAfter(planned, stock, stays).delete))) return
     await store.dropUnfinished(prefixOf.cluster(cluster), nowMs - stillWritingMs, { signal })
   }
 

@@ -13,15 +13,40 @@ export const stillWritingMs = 24 * 3_600_000
  * backup goes first, so that the rest is the leftover of a run; and the archive goes by backups that stay.
  */
 export function planRetention(stock: Stock, rule: Retention, nowMs: number): Sweep {
-  const known = stock.objects.flatMap((object) => {
+  const backups = sweepBackups(knownOf(stock), stock, rule, nowMs)
+  const archive = archiveBeside(stock, new Set(backups.delete.flatMap(({ keys }) => keys)))
+  return { delete: [...backups.delete, ...archive.delete], keep: [...backups.keep, ...archive.keep] }
+}
+
+/**
+ * The archive's part of a plan whose backups are deleted as far as the store let that happen. A backup that the store
+ * locks needs its binary logs, and the plan did without that backup.
+ * @param stays keys that were to be deleted and are still there
+ */
+export function archiveAfter(planned: Sweep, stock: Stock, stays: ReadonlySet<string>): Sweep {
+  const asPlanned = { delete: planned.delete.filter(isArchive), keep: planned.keep.filter(isArchive) }
+  if (asPlanned.delete.length === 0 || stays.size === 0) return asPlanned
+  const gone = planned.delete.filter((item) => !isArchive(item)).flatMap(({ keys }) => keys)
+  return archiveBeside(stock, new Set(gone.filter((key) => !stays.has(key))))
+}
+
+/** Pieces of binary logs, which follow the backups that stay. */
+export function isArchive({ kind }: Item): boolean {
+  return kind === 'archive'
+}
+
+function archiveBeside(stock: Stock, gone: ReadonlySet<string>): Sweep {
+  return sweepArchive(
+    knownOf(stock).filter(({ object }) => !gone.has(object.key)),
+    stock,
+  )
+}
+
+function knownOf({ objects }: Stock): readonly Known[] {
+  return objects.flatMap((object) => {
     const key = parseKey(object.key)
     return key === null ? [] : [{ key, object }]
   })
-  const backups = sweepBackups(known, stock, rule, nowMs)
-  const gone = new Set(backups.delete.flatMap(({ keys }) => keys))
-  const left = known.filter(({ object }) => !gone.has(object.key))
-  const archive = sweepArchive(left, stock)
-  return { delete: [...backups.delete, ...archive.delete], keep: [...backups.keep, ...archive.keep] }
 }
 
 type OfBackup = Extract<BackupKey, { readonly name: BackupName }>

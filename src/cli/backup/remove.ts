@@ -1,4 +1,10 @@
-import { describeSweep, planRetention, whyStillWriting } from '#backup/retention/plan-retention.ts'
+import {
+  archiveAfter,
+  describeSweep,
+  isArchive,
+  planRetention,
+  whyStillWriting,
+} from '#backup/retention/plan-retention.ts'
 import { parseKey } from '#backup/objects/object-key.ts'
 import { keptByLock, sumOf, type Item, type Known, type Stock, type Sweep } from '#backup/retention/sweep.ts'
 import { keyOfStore } from '#backup/transfer/read-key-file.ts'
@@ -40,7 +46,7 @@ export async function deleteBackup(io: Io, name: string, options: RemoveOptions)
       ...sumOf(known),
       why: say`backup ${name} of ${cluster} is deleted by a person`,
     }
-    await carryOut(io, store, { delete: [item], keep: [] }, options)
+    await carryOut(io, store, { planned: { delete: [item], keep: [] }, stock }, options)
   } finally {
     store.close()
   }
@@ -53,7 +59,7 @@ export async function pruneBackups(io: Io, wanted: string | undefined, options: 
     const rule = await retentionOf(wanted, options)
     const { stock, whyNot } = await readStock(store, cluster, { key: await keyOfStore(where) })
     if (whyNot !== '') throw new RegentError('REGENT_REFUSED', whyNot, { remedy: '' })
-    await carryOut(io, store, planRetention(stock, rule, Date.now()), options)
+    await carryOut(io, store, { planned: planRetention(stock, rule, Date.now()), stock }, options)
   } finally {
     store.close()
   }
@@ -84,8 +90,13 @@ function whyRunning(name: string, known: readonly Known[]): Said {
   return known.some(({ key }) => key.kind === 'manifest') ? '' : whyStillWriting(name, known, Date.now())
 }
 
-async function carryOut(io: Io, store: ObjectStore, planned: Sweep, { dryRun, output }: RemoveOptions): Promise<void> {
-  const sweep = dryRun === true ? planned : await deleted(io, store, planned)
+interface Plan {
+  readonly planned: Sweep
+  readonly stock: Stock
+}
+
+async function carryOut(io: Io, store: ObjectStore, plan: Plan, { dryRun, output }: RemoveOptions): Promise<void> {
+  const sweep = dryRun === true ? plan.planned : await deleted(io, store, plan)
   const shown = (items: readonly Item[]) =>
     items.map(({ kind, keys, bytes, why }) => ({ kind, objects: keys.length, bytes, why: String(why) }))
   if (output === 'json')
@@ -95,12 +106,19 @@ async function carryOut(io: Io, store: ObjectStore, planned: Sweep, { dryRun, ou
 }
 
 /** What became of a plan: what the store locks is kept. */
-async function deleted(io: Io, store: ObjectStore, planned: Sweep): Promise<Sweep> {
-  const sweep = { delete: [] as Item[], keep: [...planned.keep] }
-  for (const item of planned.delete) {
-    const locked = await deleteInOrder(store, item.keys, { signal: io.interrupted() })
-    if (locked.length === 0) sweep.delete.push(item)
-    else sweep.keep.push(keptByLock(item, locked))
+async function deleted(io: Io, store: ObjectStore, { planned, stock }: Plan): Promise<Sweep> {
+  const sweep = { delete: [] as Item[], keep: planned.keep.filter((item) => !isArchive(item)) }
+  const stays = new Set<string>()
+  const remove = async (items: readonly Item[]): Promise<void> => {
+    for (const item of items) {
+      const locked = await deleteInOrder(store, item.keys, { signal: io.interrupted() })
+      for (const key of locked) stays.add(key)
+      if (locked.length === 0) sweep.delete.push(item)
+      else sweep.keep.push(keptByLock(item, locked))
+    }
   }
-  return sweep
+  await remove(planned.delete.filter((item) => !isArchive(item)))
+  const archive = archiveAfter(planned, stock, stays)
+  await remove(archive.delete)
+  return { delete: sweep.delete, keep: [...sweep.keep, ...archive.keep] }
 }
