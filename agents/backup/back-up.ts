@@ -136,7 +136,7 @@ export class BackUp {
   async #requireUsable(said: BackUpWord, manifest: Manifest, store: OpenedStore['store']): Promise<void> {
     try {
       parseManifest(manifestText(manifest), said)
-      await requireParts(manifest, store, this.#stop.signal)
+      await requireParts(manifest, store, { signal: this.#stop.signal })
     } catch (error) {
       await this.#removeParts(said, store)
       throw error

@@ -236,7 +236,7 @@ describe('A base backup', () => {
     replica.backUp.begin(said)
     expect(await ended(replica)).toMatchObject({
       stage: 'failed',
-      sentence: `part 1 of backup ${name} is not in the store any more as it was written: somebody deleted or changed that while the backup was made`,
+      sentence: `part 1 of backup ${name} is not in the store any more as it was written: somebody deleted or changed that`,
     })
     expect(keysOf(store)).toEqual(['shop/owner.json'])
   })

@@ -3,19 +3,24 @@ import type { WantedState } from '#backup/restore/restore-target.ts'
 import { releaseOf } from '#backup/restore/server-fit.ts'
 import { planOf } from '#backup/transfer/plan-from-store.ts'
 import { requireKeys } from '#backup/transfer/require-keys.ts'
+import { requireParts } from '#backup/transfer/require-parts.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { mebibytes, say } from '#common/sentence/sentence.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { OpenedStore } from '#agents/ports/backup-port.ts'
 import { bytesToRebuild } from './rebuild.ts'
 
-/** What is to be rebuilt on the volume of this instance. Throws `REGENT_REFUSED`, before anything is downloaded. */
+/**
+ * What is to be rebuilt on the volume of this instance. Throws `REGENT_REFUSED`, and `REGENT_BACKUP_UNUSABLE` where a
+ * part is missing, before anything is downloaded.
+ */
 export async function planHere(
   parts: Pick<Parts, 'config' | 'observer'>,
   wanted: WantedState & { readonly of: string },
   opened: OpenedStore,
 ): Promise<Plan> {
   const plan = await planOf(wanted, opened, releaseOf(parts.observer.server?.version ?? ''))
+  await requireParts(plan.backup, opened.store)
   await requireKeys(plan, opened)
   await requireRoom(parts, plan)
   return plan

@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { keyOf } from '#backup/objects/object-key.ts'
 import { Converger } from '#agents/converge/converger.ts'
 import { anAgentConfig, aServerState, ScriptedProcess, ScriptedServer, testParts } from '#agents/testing.ts'
 import { createVolume } from '#agents/volume/volume.ts'
@@ -30,4 +31,23 @@ it('A restored server that takes minutes to start is waited for: given up, it wo
   expect([...parts.copying.failures]).toEqual([])
   expect(await readFile(join(path, 'data/mysql.ibd'), 'utf8')).toBe('dictionary')
   expect(parts.file.current.restored).toBe(`backup ${name} of cluster shop`)
+})
+
+it('A backup that lost a part is refused before anything is downloaded', async () => {
+  const { store } = await backedUp()
+  store.objects.delete(keyOf({ kind: 'part', cluster: 'shop', name, part: 1 }))
+  const path = await aFolder()
+  for (const folder of ['agent', 'data']) await mkdir(join(path, folder))
+  const server = new ScriptedServer({ ...aServerState(), executed: '' })
+  const parts = await testParts(server, { volume: createVolume(anAgentConfig({ volume: path }), () => 0) })
+  await parts.observer.refresh()
+  const asked: string[] = []
+  const get = store.get.bind(store)
+  store.get = (key, ...more) => (asked.push(key), get(key, ...more))
+  const open = async () => ({ store, key: null })
+  const restoring = new Restoring(parts, new Converger(parts, () => undefined), { lineage: 'other', open, throwAway })
+  restoring.begin({ ...said, epoch: 1, revision: 0, of: 'shop' })
+  await expect.poll(() => [...parts.copying.failures]).toHaveLength(1)
+  expect(JSON.stringify([...parts.copying.failures])).toContain(`part 1 of backup ${name} is not in the store any more`)
+  expect(asked.filter((key) => key.includes('part'))).toEqual([])
 })

@@ -1,17 +1,18 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
-import type { ObjectStore } from '#object-store/object-store.ts'
+import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
 import { keyOf, prefixOf } from '../objects/object-key.ts'
 import type { Manifest } from '../objects/manifest.ts'
 
 /**
- * Throws where the store does not hold each part of a manifest that is about to be written. A run takes hours: a person
- * may have deleted the run meanwhile, or a retention whose clock had jumped.
+ * Throws `REGENT_BACKUP_UNUSABLE` where the store does not hold each part of a backup. Asked before a manifest is
+ * written: a person may have deleted the run meanwhile, or a retention whose clock had jumped. And asked before a
+ * download, which would find that out in its middle, and again each time.
  */
 export async function requireParts(
   { cluster, name, parts }: Pick<Manifest, 'cluster' | 'name' | 'parts'>,
   store: Pick<ObjectStore, 'list'>,
-  signal: AbortSignal,
+  { signal }: Interruptible = {},
 ): Promise<void> {
   const there = new Map<string, number>()
   for await (const { key, bytes } of store.list(prefixOf.backup(cluster, name), { signal })) there.set(key, bytes)
@@ -21,6 +22,6 @@ export async function requireParts(
   if (lost !== -1)
     throw new RegentError(
       'REGENT_BACKUP_UNUSABLE',
-      say`part ${lost + 1} of backup ${name} is not in the store any more as it was written: somebody deleted or changed that while the backup was made`,
+      say`part ${lost + 1} of backup ${name} is not in the store any more as it was written: somebody deleted or changed that`,
     )
 }

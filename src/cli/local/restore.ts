@@ -3,6 +3,7 @@ import { describePlan } from '#backup/restore/restore-plan.ts'
 import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
 import { planOf } from '#backup/transfer/plan-from-store.ts'
 import { requireKeys } from '#backup/transfer/require-keys.ts'
+import { requireParts } from '#backup/transfer/require-parts.ts'
 import { keyOfStore } from '#backup/transfer/read-key-file.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
@@ -35,12 +36,13 @@ export async function restoreLocally(
   if (reached !== undefined) io.note(`${name} began with ${reached}`)
 }
 
-/** What cannot be is refused before anything is made: another key, a moment outside of the window, a hole. */
+/** What cannot be is refused before anything is made: another key, a lost part, a hole, a moment out of the window. */
 async function requirePossible(io: Io, { store: where, ...wanted }: BackupToRestore): Promise<void> {
   const { version } = await findMysql((line) => io.note(line))
   const [key, store] = [await keyOfStore(where), await openBackupStore(where)]
   try {
     const plan = await planOf(wanted, { store, key }, version)
+    await requireParts(plan.backup, store, { signal: io.interrupted() })
     await requireKeys(plan, { store, key })
     io.note(String(describePlan(plan)))
   } finally {
