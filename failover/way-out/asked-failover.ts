@@ -11,8 +11,11 @@ export interface AskedFailover {
   readonly acceptLoss: boolean
 }
 
-/** What changes nothing of who leads. */
-const beside: ReadonlySet<Action['kind']> = new Set(['assign', 'route', 'renounce', 'passwords', 'expel', 'scale'])
+/** Whether an action changes nothing of who leads: such actions are decided also while no failover can begin. */
+const isBeside: Readonly<Record<Action['kind'], boolean>> = {
+  ...{ assign: true, route: true, renounce: true, passwords: true, expel: true, scale: true, say: true, empty: true },
+  ...{ commit: false, hooks: false, promise: false, demote: false, fetch: false, reseed: false, restore: false },
+}
 
 /** Why a person's failover is refused; null where it begins. The dry run asks the same. */
 export function whyNoFailover(situation: Situation, asked: AskedFailover): Sentence | null {
@@ -27,7 +30,7 @@ export function whyNoFailover(situation: Situation, asked: AskedFailover): Sente
   const never = to === null ? null : mode.whyNeverTo(situation, to, acceptLoss)
   if (never !== null) return say`no failover: ${never}`
   const trial = trialOf(situation, asked)
-  return trial.blocked && trial.actions.every(({ kind }) => beside.has(kind)) ? trial.sentence : null
+  return trial.blocked && trial.actions.every(({ kind }) => isBeside[kind]) ? trial.sentence : null
 }
 
 /** What would be decided at once. */
