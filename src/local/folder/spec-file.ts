@@ -23,14 +23,12 @@ export type SpecOptions = { readonly [Field in keyof ClusterSpec]?: ClusterSpec[
 
 /**
  * The spec of cluster `name`: the file given with --config (YAML) where there is one, options over it, defaults below.
- * `kept` is laid below the file: what a cluster has already, where a file without a word of it must not take it away.
  * Throws `REGENT_BAD_FILE` with the path in the file, the value and what is allowed.
  */
 export async function composeSpec(
   name: string,
   configFile: string | undefined,
   options: SpecOptions,
-  kept: Partial<ClusterSpec> = {},
 ): Promise<ClusterSpec> {
   const fromFile = configFile === undefined ? {} : await readYaml(configFile, say`the file given with --config`)
   const where = configFile === undefined ? 'the options' : `the file given with --config, ${configFile}`
@@ -42,7 +40,7 @@ export async function composeSpec(
       options[key as keyof ClusterSpec] === undefined ? [] : [[key, options[key as keyof ClusterSpec]]],
     ),
   )
-  const spec = checkSpec(where, name, { ...kept, ...fromFile, ...said })
+  const spec = checkSpec(where, name, { ...fromFile, ...said })
   if (spec.acks !== null && spec.acks > spec.instances - 1) {
     throw new RegentError(
       'REGENT_BAD_REQUEST',

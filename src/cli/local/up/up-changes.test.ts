@@ -112,28 +112,7 @@ describe('a second up', () => {
     })
     expect(await whileUp('mode: group')).toBeUndefined()
     await expect(whileUp('{ mode: group, group: { consistency: AFTER }, maxLagSeconds: 7 }')).rejects.toMatchObject({
-      message: expect.stringContaining('--config would have no effect, but for group.consistency and hooks') as string,
-    })
-  })
-
-  test('with a file may change the hooks, also of servers that were adopted, and takes nothing else from these', async () => {
-    const dir = await temporaryFolder()
-    const policies = { 'shop-2': { promotion: 'never', priority: 0 } } as const
-    const adopted = { mode: 'async', instances: 3, maxLagSeconds: 7, policies } as const
-    const hooks = 'hooks: { afterFailover: [{ command: [/bin/true] }] }'
-    await writeSpec(layoutOf(dir), await composeSpec('shop', undefined, adopted))
-    const whileUp = async (far: boolean) => {
-      const found = { dir, cluster: { ...clusterIn(dir), ...(far && { far: true as const }) } }
-      const options: UpOptions = { output: 'text', config: await fileWith(hooks) }
-      await refuseChanges(found, options, true)
-      return specWhileUp(found, options)
-    }
-    expect(await whileUp(true)).toMatchObject({
-      ...adopted,
-      hooks: { afterFailover: [{ command: ['/bin/true'] }] },
-    })
-    await expect(whileUp(false)).rejects.toMatchObject({
-      message: expect.stringContaining('--config would have no effect') as string,
+      message: expect.stringContaining('--config would have no effect, but for group.consistency') as string,
     })
   })
 

@@ -88,8 +88,9 @@ async function settingChange({ dir, cluster }: FoundCluster, options: UpOptions)
       cluster.router === undefined ? say`without a router` : say`with a router, and keeps it as it is`,
     ],
     [
-      config !== undefined && !isDeepStrictEqual(atStart(await specSaid({ dir, cluster }, options)), atStart(spec)),
-      say`so --config would have no effect, but for group.consistency and hooks`,
+      config !== undefined &&
+        !isDeepStrictEqual({ ...(await specSaid({ dir, cluster }, options)), group: spec.group }, spec),
+      say`so --config would have no effect, but for group.consistency`,
     ],
   ]
   const change = changes.find(([isMade]) => isMade)
@@ -116,38 +117,22 @@ function orchestratorChanges(
   ]
 }
 
-/** What takes effect when the processes start, and not while they run. */
-function atStart({ group: _group, hooks: _hooks, ...spec }: ClusterSpec): Omit<ClusterSpec, 'group' | 'hooks'> {
-  return spec
-}
-
 /**
- * The spec that the file asks for, where members and manager take what the file changes while they run; undefined where
- * nothing changes. What else would change was refused before (`refuseChanges`).
+ * The spec that the file asks for, where members take what it changes while they run; undefined where nothing changes.
+ * What else would change was refused before (`refuseChanges`).
  */
 export async function specWhileUp(found: FoundCluster, options: UpOptions): Promise<ClusterSpec | undefined> {
   if (options.config === undefined) return undefined
   const spec = await readSpec(layoutOf(found.dir), found.cluster.name)
-  const { group, hooks } = await specSaid(found, options)
-  const next: ClusterSpec = { ...atStart(spec), group, ...(hooks && { hooks }) }
-  return isDeepStrictEqual(next, spec) ? undefined : next
+  const { group } = await specSaid(found, options)
+  return isDeepStrictEqual(group, spec.group) ? undefined : { ...spec, group }
 }
 
 /** What a cluster is made with once, and what only `scale` changes, is not the file's to say. */
 async function specSaid({ dir, cluster }: FoundCluster, options: UpOptions): Promise<ClusterSpec> {
-  const stored = await readSpec(layoutOf(dir), cluster.name)
-  const { mode, instances, acks, durability } = stored
+  const { mode, instances, acks, durability } = await readSpec(layoutOf(dir), cluster.name)
   const file = options.config
-  const said = { mode, instances, ...(file === undefined ? { acks, durability } : {}) }
-  return composeSpec(cluster.name, file, said, keptBelow(cluster, stored))
-}
-
-/**
- * What a file does not take away by not naming it: of servers that were adopted all that they were adopted with, as
- * that nothing of theirs is replaced without a person's word.
- */
-export function keptBelow({ far }: LocalCluster, stored: ClusterSpec): Partial<ClusterSpec> {
-  return far ? stored : {}
+  return composeSpec(cluster.name, file, { mode, instances, ...(file === undefined ? { acks, durability } : {}) })
 }
 
 /** What is not asked for stays as it is. */

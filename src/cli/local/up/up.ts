@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { resolve } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
@@ -23,7 +22,7 @@ import { layoutOf } from '#local/folder/state-layout.ts'
 import type { Io } from '#cli/terminal/io.ts'
 import { printStatus } from '../show/status.ts'
 import { refuseUnknownSettings } from './refuse-settings.ts'
-import { hasLogin, keptBelow, refuseChanges, specWhileUp } from './up-changes.ts'
+import { hasLogin, refuseChanges, specWhileUp } from './up-changes.ts'
 import type { UpOptions } from './up-options.ts'
 import { waitUntilWhole } from './wait-until-whole.ts'
 import { waitUntilWritable } from './wait-until-writable.ts'
@@ -68,12 +67,8 @@ async function change(io: Io, found: FoundCluster, options: UpOptions): Promise<
   await refuseChanges(found, options, true)
   const spec = await specWhileUp(found, options)
   if (spec === undefined) return
-  const before = await readSpec(layoutOf(found.dir), found.cluster.name)
   await writeSpec(layoutOf(found.dir), spec)
-  if (!isDeepStrictEqual(spec.group, before.group))
-    io.note(`group.consistency is ${spec.group.consistency} from now on: the members take it within seconds`)
-  if (!isDeepStrictEqual(spec.hooks, before.hooks))
-    io.note(`${spec.hooks === undefined ? 'no hooks are' : 'the hooks of the file are'} run from now on`)
+  io.note(`group.consistency is ${spec.group.consistency} from now on: the members take it within seconds`)
 }
 
 interface Wanted {
@@ -153,7 +148,6 @@ async function reopen(io: Io, { name, dir, options }: Wanted, before: LocalClust
     name,
     options.config,
     options.config === undefined ? { ...stored, ...defined(said) } : said,
-    keptBelow(before, stored),
   )
   const store = options.store !== undefined && hasLogin(options.store) ? options.store : before.store
   const mysql = await programsAgain(io, dir, before)
