@@ -25,6 +25,7 @@ export async function configurationPage(): Promise<string> {
     '`failover/protocol/spec.ts`, `failover/protocol/timings.ts`, `failover/settings/`, `src/cli/commands/programs/agent-config-file.ts` and `src/manager/options/schema.ts`',
     '## The cluster’s spec',
     'Given to `regent local up` with `--config` as YAML; options of the command line win over it. Unknown keys are refused.',
+    'For a cluster that exists a file says all but `mode` and `instances`: **what the file leaves out goes back to its default**, and `up` prints the names of settings that change. For [adopted servers](../guide/adopt-managed.md) a file says only what changes: its keys are laid over what the cluster has, and a list replaces a list. While the cluster runs, a file may change `hooks` and `group.consistency` alone.',
     schemaTable(clusterSpecSchema),
     'A policy, below `policies.<instance>`:',
     schemaTable(instancePolicySchema),

@@ -23,24 +23,25 @@ export type SpecOptions = { readonly [Field in keyof ClusterSpec]?: ClusterSpec[
 
 /**
  * The spec of cluster `name`: the file given with --config (YAML) where there is one, options over it, defaults below.
+ * Between file and defaults lies `base`, key by key; a list of the file replaces a list of `base`.
  * Throws `REGENT_BAD_FILE` with the path in the file, the value and what is allowed.
  */
 export async function composeSpec(
   name: string,
   configFile: string | undefined,
   options: SpecOptions,
+  base: object = {},
 ): Promise<ClusterSpec> {
   const fromFile = configFile === undefined ? {} : await readYaml(configFile, say`the file given with --config`)
   const where = configFile === undefined ? 'the options' : `the file given with --config, ${configFile}`
-  if (typeof fromFile !== 'object' || fromFile === null || Array.isArray(fromFile))
-    throw bad(where, say`the top level must be a mapping`)
+  if (!isMapping(fromFile)) throw bad(where, say`the top level must be a mapping`)
   refuseNewer(where, fromFile, specVersion)
   const said = Object.fromEntries(
     Object.keys(clusterSpecSchema.properties).flatMap((key) =>
       options[key as keyof ClusterSpec] === undefined ? [] : [[key, options[key as keyof ClusterSpec]]],
     ),
   )
-  const spec = checkSpec(where, name, { ...fromFile, ...said })
+  const spec = checkSpec(where, name, { ...laidOver({ ...base }, fromFile), ...said })
   if (spec.acks !== null && spec.acks > spec.instances - 1) {
     throw new RegentError(
       'REGENT_BAD_REQUEST',
@@ -53,8 +54,25 @@ export async function composeSpec(
   return spec
 }
 
-/** The manager reads them again each time; without one nothing is sent. */
-async function checkHookSecrets(where: Sayable, { hooks }: ClusterSpec): Promise<void> {
+type Mapping = Readonly<Record<string, unknown>>
+
+function isMapping(value: unknown): value is Mapping {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function laidOver(base: Mapping, said: Mapping): Mapping {
+  const over = Object.entries(said).map(([key, value]) => {
+    const below = Object.hasOwn(base, key) ? base[key] : undefined
+    return [key, isMapping(below) && isMapping(value) ? laidOver(below, value) : value]
+  })
+  return { ...base, ...(Object.fromEntries(over) as Mapping) }
+}
+
+/**
+ * The manager reads them again each time; without one nothing is sent. Throws `REGENT_BAD_FILE` where one cannot be
+ * read.
+ */
+export async function checkHookSecrets(where: Sayable, { hooks }: Pick<ClusterSpec, 'hooks'>): Promise<void> {
   for (const moment of momentNames)
     for (const [at, { webhook }] of hooksAt(hooks, moment).entries())
       if (webhook?.secretFile !== undefined)

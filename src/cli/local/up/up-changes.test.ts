@@ -2,9 +2,10 @@ import { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
 import type { BackupToRestore } from '#failover/protocol/backup-store.ts'
 import { composeSpec, writeSpec } from '#local/folder/spec-file.ts'
+import type { LocalCluster } from '#local/folder/cluster-file.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
 import { clusterIn, fileWith, temporaryFolder } from '#local/testing.ts'
-import { refuseChanges, specWhileUp } from './up-changes.ts'
+import { changeWhileUp, refuseChanges } from './up-changes.ts'
 import { withUpOptions } from './up-command.ts'
 import type { UpOptions } from './up-options.ts'
 
@@ -97,23 +98,49 @@ describe('a second up', () => {
       })
   })
 
-  test('with a file may change the consistency of a group, and says nothing of a file that changes nothing', async () => {
+  async function whileUp(stored: object, changes: Partial<LocalCluster> = {}) {
     const dir = await temporaryFolder()
-    const found = { dir, cluster: clusterIn(dir) }
-    await writeSpec(layoutOf(dir), await composeSpec('shop', undefined, { mode: 'group', instances: 5 }))
-    const whileUp = async (text: string) => {
+    const found = { dir, cluster: clusterIn(dir, changes) }
+    await writeSpec(layoutOf(dir), await composeSpec('shop', undefined, stored))
+    return async (text: string) => {
       const options: UpOptions = { output: 'text', config: await fileWith(text) }
       await refuseChanges(found, options, true)
-      return specWhileUp(found, options)
+      return changeWhileUp(found, options)
     }
-    expect(await whileUp('group: { consistency: AFTER }')).toMatchObject({
-      instances: 5,
-      group: { consistency: 'AFTER' },
+  }
+
+  test('with a file may change the consistency of a group, and says nothing of a file that changes nothing', async () => {
+    const ask = await whileUp({ mode: 'group', instances: 5 })
+    expect(await ask('group: { consistency: AFTER }')).toMatchObject({
+      spec: { instances: 5, group: { consistency: 'AFTER' } },
+      words: ['group.consistency is AFTER from now on: the members take it within seconds'],
     })
-    expect(await whileUp('mode: group')).toBeUndefined()
-    await expect(whileUp('{ mode: group, group: { consistency: AFTER }, maxLagSeconds: 7 }')).rejects.toMatchObject({
-      message: expect.stringContaining('--config would have no effect, but for group.consistency') as string,
-    })
+    expect(await ask('mode: group')).toBeUndefined()
+    await expect(ask('{ mode: group, group: { consistency: AFTER }, maxLagSeconds: 7 }')).rejects.toThrow(
+      'shop is up so --config would have no effect, but for group.consistency and hooks; the file changes maxLagSeconds; "regent local down shop" first, then up with it',
+    )
+  })
+
+  test('with a file may change hooks, and take them away', async () => {
+    const hooks = { failed: [{ shell: 'true' }] }
+    const words = ['the manager takes the hooks of the file within seconds; "regent hooks test shop" tries them']
+    const first = await whileUp({})
+    expect(await first(JSON.stringify({ hooks }))).toMatchObject({ spec: { hooks }, words })
+    const second = await whileUp({ hooks, reseed: 'manual' })
+    const without = await second('reseed: manual')
+    expect(without).toMatchObject({ words })
+    expect(without?.spec).not.toHaveProperty('hooks')
+    await expect(second(JSON.stringify({ hooks }))).rejects.toThrow('the file changes reseed')
+    await expect(second('{ reseed: manual, hooks: { failed: [{ shell: "{nobody}" }] } }')).rejects.toThrow(
+      'has the unknown placeholder {nobody}',
+    )
+  })
+
+  test('of adopted servers needs no more in its file than the hooks', async () => {
+    const hooks = { failed: [{ shell: 'true' }] }
+    const ask = await whileUp({ mode: 'async', reseed: 'manual', keepBinlogsSeconds: 31_536_000 }, { far: true })
+    expect(await ask(JSON.stringify({ hooks }))).toMatchObject({ spec: { hooks, reseed: 'manual' } })
+    await expect(ask('{ reseed: automatic }')).rejects.toThrow('the file changes reseed')
   })
 
   test('finds its Redis by where it is, and may bring another login to a cluster that is down', async () => {

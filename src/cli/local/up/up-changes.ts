@@ -6,9 +6,10 @@ import type { FoundCluster } from '#local/clusters/cluster-index.ts'
 import type { LocalCluster } from '#local/folder/cluster-file.ts'
 import { readHosts } from '#local/addresses/hosts-file.ts'
 import { readYaml } from '#local/files/yaml-file.ts'
-import { composeSpec, readSpec } from '#local/folder/spec-file.ts'
+import { readSpec } from '#local/folder/spec-file.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
 import { parseRedisAddress } from '#store/redis-address.ts'
+import { askedSpec, changedKeys } from './asked-spec.ts'
 import type { UpOptions } from './up-options.ts'
 
 /**
@@ -73,6 +74,8 @@ async function modeIn(file: string | undefined): Promise<string | undefined> {
 async function settingChange({ dir, cluster }: FoundCluster, options: UpOptions): Promise<Sentence | undefined> {
   const spec = await readSpec(layoutOf(dir), cluster.name)
   const { store, port, durability, acks, config } = options
+  const asked = config === undefined ? spec : await askedSpec({ dir, cluster }, options)
+  const onlyAtStart = changedKeys(spec, asked).filter((key) => key !== 'group' && key !== 'hooks')
   const loginChanges = store !== undefined && hasLogin(store) && store !== cluster.store
   const changes: readonly (readonly [boolean, Sentence])[] = [
     [loginChanges, say`with another login for its store`],
@@ -88,9 +91,8 @@ async function settingChange({ dir, cluster }: FoundCluster, options: UpOptions)
       cluster.router === undefined ? say`without a router` : say`with a router, and keeps it as it is`,
     ],
     [
-      config !== undefined &&
-        !isDeepStrictEqual({ ...(await specSaid({ dir, cluster }, options)), group: spec.group }, spec),
-      say`so --config would have no effect, but for group.consistency`,
+      onlyAtStart.length > 0,
+      say`so --config would have no effect, but for group.consistency and hooks; the file changes ${onlyAtStart.join(', ')}`,
     ],
   ]
   const change = changes.find(([isMade]) => isMade)
@@ -117,22 +119,30 @@ function orchestratorChanges(
   ]
 }
 
-/**
- * The spec that the file asks for, where members take what it changes while they run; undefined where nothing changes.
- * What else would change was refused before (`refuseChanges`).
- */
-export async function specWhileUp(found: FoundCluster, options: UpOptions): Promise<ClusterSpec | undefined> {
-  if (options.config === undefined) return undefined
-  const spec = await readSpec(layoutOf(found.dir), found.cluster.name)
-  const { group } = await specSaid(found, options)
-  return isDeepStrictEqual(group, spec.group) ? undefined : { ...spec, group }
+/** What is changed while the servers run, and what a person is told of that. */
+interface ChangeWhileUp {
+  readonly spec: ClusterSpec
+  readonly words: readonly string[]
 }
 
-/** What a cluster is made with once, and what only `scale` changes, is not the file's to say. */
-async function specSaid({ dir, cluster }: FoundCluster, options: UpOptions): Promise<ClusterSpec> {
-  const { mode, instances, acks, durability } = await readSpec(layoutOf(dir), cluster.name)
-  const file = options.config
-  return composeSpec(cluster.name, file, { mode, instances, ...(file === undefined ? { acks, durability } : {}) })
+/**
+ * What the file changes, where members and manager take that while they run; undefined where nothing changes. What else
+ * would change was refused before (`refuseChanges`).
+ */
+export async function changeWhileUp(found: FoundCluster, options: UpOptions): Promise<ChangeWhileUp | undefined> {
+  if (options.config === undefined) return undefined
+  const { name } = found.cluster
+  const { hooks: before, ...rest } = await readSpec(layoutOf(found.dir), name)
+  const { group, hooks } = await askedSpec(found, options)
+  const words = [
+    ...(isDeepStrictEqual(group, rest.group)
+      ? []
+      : [`group.consistency is ${group.consistency} from now on: the members take it within seconds`]),
+    ...(isDeepStrictEqual(hooks, before)
+      ? []
+      : [`the manager takes the hooks of the file within seconds; "regent hooks test ${name}" tries them`]),
+  ]
+  return words.length === 0 ? undefined : { spec: { ...rest, group, ...(hooks && { hooks }) }, words }
 }
 
 /** What is not asked for stays as it is. */

@@ -21,8 +21,9 @@ import { composeSpec, readSpec, writeSpec } from '#local/folder/spec-file.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
 import type { Io } from '#cli/terminal/io.ts'
 import { printStatus } from '../show/status.ts'
+import { askedSpec, changedKeys } from './asked-spec.ts'
 import { refuseUnknownSettings } from './refuse-settings.ts'
-import { hasLogin, refuseChanges, specWhileUp } from './up-changes.ts'
+import { changeWhileUp, hasLogin, refuseChanges } from './up-changes.ts'
 import type { UpOptions } from './up-options.ts'
 import { waitUntilWhole } from './wait-until-whole.ts'
 import { waitUntilWritable } from './wait-until-writable.ts'
@@ -65,10 +66,10 @@ export async function up(io: Io, name: string, options: UpOptions): Promise<void
 /** Of a cluster that is up. */
 async function change(io: Io, found: FoundCluster, options: UpOptions): Promise<void> {
   await refuseChanges(found, options, true)
-  const spec = await specWhileUp(found, options)
-  if (spec === undefined) return
-  await writeSpec(layoutOf(found.dir), spec)
-  io.note(`group.consistency is ${spec.group.consistency} from now on: the members take it within seconds`)
+  const change = await changeWhileUp(found, options)
+  if (change === undefined) return
+  await writeSpec(layoutOf(found.dir), change.spec)
+  for (const words of change.words) io.note(words)
 }
 
 interface Wanted {
@@ -136,19 +137,11 @@ async function create(io: Io, { name, dir, options }: Wanted): Promise<PreparedC
 }
 
 async function reopen(io: Io, { name, dir, options }: Wanted, before: LocalCluster): Promise<PreparedCluster> {
-  await refuseChanges({ dir, cluster: before }, options, false)
-  const stored = await readSpec(layoutOf(dir), name)
-  const said = {
-    mode: stored.mode,
-    instances: stored.instances,
-    acks: options.acks,
-    durability: options.durability,
-  }
-  const spec = await composeSpec(
-    name,
-    options.config,
-    options.config === undefined ? { ...stored, ...defined(said) } : said,
-  )
+  const found = { dir, cluster: before }
+  await refuseChanges(found, options, false)
+  const spec = await askedSpec(found, options)
+  const changed = changedKeys(await readSpec(layoutOf(dir), name), spec)
+  if (options.config !== undefined && changed.length > 0) io.note(`the file of --config changes ${changed.join(', ')}`)
   const store = options.store !== undefined && hasLogin(options.store) ? options.store : before.store
   const mysql = await programsAgain(io, dir, before)
   const router = await routerFor(io, options, { spec, before: before.router })
@@ -175,10 +168,6 @@ function orchestratorOf(
 function requireInterface({ orchestratorPort, orchestratorHosts }: UpOptions, before: LocalCluster | undefined): void {
   if (orchestratorHosts === undefined || (orchestratorPort ?? before?.orchestrator) !== undefined) return
   throw new RegentError('REGENT_BAD_REQUEST', say`say where orchestrator’s interface is served: --orchestrator-port`)
-}
-
-function defined<Options extends object>(options: Options): Partial<Options> {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<Options>
 }
 
 /** What is not said stays as it was. */
