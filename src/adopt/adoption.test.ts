@@ -42,10 +42,19 @@ describe('An adoption file', () => {
     [{ ...shop, mode: 'semisync', failover: { acceptLoss: 'always' } }, 'allowed is never'],
     [{ ...shop, failover: { acceptLoss: 'upTo' } }, 'failover.acceptLossUpTo is missing'],
     [{ ...shop, ssh: { user: 'mysql', keyFile: '/k' } }, 'ssh lacks "knownHostsFile"'],
+    [{ ...shop, hooks: { afterFailover: [{}] } }, 'hooks.afterFailover.0 has 0 of command, shell and webhook'],
+    [{ ...shop, hooks: { failed: [{ command: ['a', '{nobody}'] }] } }, 'has the unknown placeholder {nobody}'],
+    [{ ...shop, hooks: { later: [] } }, 'hooks has the unknown key "later"'],
     [{ ...shop, version: 2 }, 'this Regent understands up to 1'],
     [[], 'the top level is []; allowed is a mapping'],
   ])('is refused: %j', (value, words) => {
     expect(refusal(value)).toContain(words)
+  })
+
+  it('has hooks, as a cluster has', () => {
+    const hooks = { afterFailover: [{ command: ['/usr/local/bin/vip', '{successorHost}'], timeoutMs: 2_000 }] }
+    expect(checkAdoption('shop.yaml', { ...shop, hooks })).toMatchObject({ hooks })
+    expect(checkAdoption('shop.yaml', shop)).not.toHaveProperty('hooks')
   })
 
   it('is read from YAML', async () => {

@@ -1,5 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Value } from 'typebox/value'
+import { complaintAboutHooks, hooksSchema } from '#failover/protocol/hook.ts'
 import { acceptLossUpToSchema } from '#failover/protocol/spec.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { say, type Sayable } from '#common/sentence/sentence.ts'
@@ -79,7 +80,7 @@ const hostSchema = Type.Object(
     promotion: Type.Enum(['prefer', 'neutral', 'never'], {
       type: 'string',
       default: 'neutral',
-      description: 'Whether this server is chosen before others, like others, or never as primary.',
+      description: 'Whether this server is chosen before others that hold as much, like others, or never as primary.',
     }),
     lagOk: Type.Boolean({
       default: false,
@@ -142,6 +143,8 @@ export const adoptionSchema = Type.Object(
       },
       { additionalProperties: false, default: {} },
     ),
+    // They run once the cluster is managed: nothing runs while Regent only watches.
+    hooks: Type.Optional(hooksSchema),
   },
   { additionalProperties: false },
 )
@@ -202,7 +205,7 @@ function withHostsInFull(value: unknown): unknown {
 }
 
 /** What each field allows for itself and all of them together do not. */
-function whyNoCluster({ hosts, mysql, mode, failover }: Adoption): string | undefined {
+function whyNoCluster({ hosts, mysql, mode, failover, hooks }: Adoption): string | undefined {
   const lacking = hosts.findIndex((host) => host.mysql === undefined)
   if (mysql === undefined && lacking >= 0)
     return `hosts.${lacking} has no account: give mysql there, or at the top level for all`
@@ -215,7 +218,7 @@ function whyNoCluster({ hosts, mysql, mode, failover }: Adoption): string | unde
     return `failover.acceptLoss is ${failover.acceptLoss} in mode ${mode}; allowed is never: only in mode async a loss may be accepted ahead of time`
   return failover.acceptLoss === 'upTo' && failover.acceptLossUpTo === undefined
     ? 'failover.acceptLoss is upTo and failover.acceptLossUpTo is missing: say how many seconds and transactions may be lost'
-    : undefined
+    : complaintAboutHooks(hooks, 'secretFile')
 }
 
 function neverWithout(): never {

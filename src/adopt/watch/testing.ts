@@ -22,7 +22,7 @@ export interface LookOverrides {
 }
 
 export interface Scene {
-  readonly adoption?: Partial<Record<'mode' | 'failover' | 'ssh' | 'maxLagSeconds', unknown>>
+  readonly adoption?: Partial<Record<'mode' | 'failover' | 'ssh' | 'hooks' | 'maxLagSeconds', unknown>>
   /** More than address and port, by ordinal. */
   readonly hosts?: Readonly<Record<number, object>>
   /** By default three: a primary and two replicas that are well. */

@@ -234,6 +234,11 @@ const quiet: Io = {
   ...{ out: () => undefined, note: () => undefined },
 }
 
+const noHooks = [
+  'no hooks: a virtual address, or a name in DNS, stays on the old primary when another one leads',
+  '  in the adoption file: hooks, see docs/guide/hooks.md; no matter where clients use none of these',
+]
+
 /** What `manage` prints of these servers, and how it ends. */
 async function managing(scene: Scene, unreached: readonly string[] = []) {
   const home = await mkdtemp(join(tmpdir(), 'regent-managed-'))
@@ -255,9 +260,25 @@ describe('Servers', () => {
   it('that lack nothing can be managed', async () => {
     expect(needsOf(anAdoption(well), looksOf(well))).toMatchObject({ missing: [], notes: [] })
     expect(await managing(well)).toEqual({
-      printed: ['nothing is missing: shop can be managed'],
+      printed: [...noHooks, 'nothing is missing: shop can be managed'],
       ended: 'nothing is missing',
     })
+  })
+
+  it('with hooks are managed with these, and who manages them reads which programs will run', async () => {
+    const hooks = { afterFailover: [{ command: ['/usr/local/bin/vip', 'add'] }], failed: [{ shell: 'logger no' }] }
+    expect((await managing({ adoption: { ssh, hooks } })).printed).toEqual([
+      'run on this machine around a change of the primary:',
+      '  hooks.afterFailover: vip',
+      '  hooks.failed: logger',
+      'nothing is missing: shop can be managed',
+    ])
+  })
+
+  it('with a webhook whose secret cannot be read are refused before anything is changed', async () => {
+    const webhook = { url: 'https://example.com', secretFile: '/nowhere/secret' }
+    const { ended } = await managing({ adoption: { ssh, hooks: { failed: [{ webhook }] } } })
+    expect(ended).toContain('hooks.failed.0.webhook.secretFile: ')
   })
 
   it('whose host an agent could not use over SSH are refused before anything is changed', async () => {
@@ -284,7 +305,7 @@ describe('Servers', () => {
     const { notes, missing } = needsOf(anAdoption(), looksOf({}))
     expect(missing).toEqual([])
     expect(notes[0]).toBe('without SSH: shop-0, shop-1, shop-2')
-    expect((await managing({})).printed).toEqual([...notes, 'nothing is missing: shop can be managed'])
+    expect((await managing({})).printed).toEqual([...notes, ...noHooks, 'nothing is missing: shop can be managed'])
   })
 
   it('that replicate only a part, and never lead, can be managed', () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { adoptedFolder, adoptedPath, keepAdoption, prepareFolder } from '#adopt/adopted-folder.ts'
 import { hostsOf, readAdoption, readPassword, type Adoption, type AdoptedHost } from '#adopt/adoption.ts'
 import { whyNoHost } from '#agents/far/adopting/host.ts'
@@ -6,6 +7,7 @@ import { backTo, giveBack, takeOver } from '#agents/far/adopting/take-over.ts'
 import { checkServers } from '#adopt/watch/check.ts'
 import type { Look } from '#adopt/watch/look.ts'
 import { linesOf, needsFor } from '#adopt/watch/needs.ts'
+import { whatHooksMean } from '#adopt/watch/what-hooks-mean.ts'
 import { whatNoSshMeans } from '#adopt/watch/without-ssh.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
@@ -15,7 +17,7 @@ import { replaceJson } from '#local/files/durable-file.ts'
 import { readJsonIfThere } from '#local/files/input-file.ts'
 import { readClusterIfThere } from '#local/folder/cluster-file.ts'
 import { readSecret } from '#local/folder/secrets.ts'
-import { composeSpec } from '#local/folder/spec-file.ts'
+import { checkHookSecrets, composeSpec, readSpec } from '#local/folder/spec-file.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
 import { purgeCluster, startSupervisor, stopCluster, underCommandLock } from '#local/supervisor/background.ts'
 import { waitUntilWritable } from '../local/up/wait-until-writable.ts'
@@ -41,6 +43,7 @@ export async function manage(
 ): Promise<void> {
   const adoption = await adoptionOf(name, options)
   await refuseWhereItIs(adoption.cluster, await folderOf(adoption.cluster))
+  await checkHookSecrets('the adoption', adoption)
   const checked = await check(adoption)
   const missing = needsFor(adoption, checked.looks).flatMap(linesOf)
   for (const line of whatNoSshMeans(adoption)) io.out(line)
@@ -48,6 +51,7 @@ export async function manage(
   if (checked.refusals.length > 0) throw refused(adoption, checked, false)
   const { servers, unreached } = await find(checked.looks)
   refuseFor(io, name, unreached)
+  for (const line of whatHooksMean(adoption)) io.out(line)
   if (options.check === true) return io.out(`nothing is missing: ${name} can be managed`)
   const primary = servers.find(({ host }) => host.instance === checked.judgement.primary)
   if (primary === undefined) throw new Error('a primary is needed, and was not')
@@ -137,6 +141,7 @@ export async function watchAgain(io: Io, name: string, options: ManageOptions): 
     })
   if (options.file !== undefined) await keepAdoption(adoptedFolder(), adoption)
   const layout = layoutOf(dir)
+  const { hooks } = await readSpec(layout, name)
   const kept = await underCommandLock(
     (words) => io.note(words),
     async () => {
@@ -149,6 +154,8 @@ export async function watchAgain(io: Io, name: string, options: ManageOptions): 
   )
   const { host, port } = await startWatching(io, undefined)
   io.out(`${name} is watched again (API on ${host}:${port}), and its manager and agents ended`)
+  if (!isDeepStrictEqual(hooks, adoption.hooks))
+    io.out('  its hooks were others than those of the hosts file: write them there before it is managed again')
   io.out('  its servers go on as they are, with the accounts regent_r_… that replicas use')
   if (kept.length > 0) io.out(`  archives of its servers are kept, and no command removes them: ${kept.join(', ')}`)
   io.out(`  regent adopt remove ${name}  watch it no more`)
@@ -211,7 +218,7 @@ function farServer({ host: { host, port, mysql, ssh, start }, uuid, places }: Fo
   }
 }
 
-function specOf({ cluster, mode, hosts, failover, maxLagSeconds, reseed }: Adoption) {
+function specOf({ cluster, mode, hosts, failover, maxLagSeconds, reseed, hooks }: Adoption) {
   const policies = hosts.flatMap(({ promotion }, ordinal) =>
     promotion === 'neutral' ? [] : [[`${cluster}-${ordinal}`, { promotion, priority: 0 }] as const],
   )
@@ -221,6 +228,7 @@ function specOf({ cluster, mode, hosts, failover, maxLagSeconds, reseed }: Adopt
     failover,
     maxLagSeconds,
     reseed,
+    hooks,
     policies: Object.fromEntries(policies),
     // Its own settings say how long a server keeps its binlogs.
     keepBinlogsSeconds: 31_536_000,
