@@ -1,5 +1,6 @@
 import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
+import type { Adoption } from '../adoption.ts'
 import { comparePositions, errantAt, holdingsOf, numbersTransactions, type Holdings } from './holdings.ts'
 import { channelOf } from './links.ts'
 import { answers, type AnsweredLook, type Look } from './look.ts'
@@ -20,7 +21,8 @@ export interface Election {
   readonly passedOver: readonly Sentence[]
 }
 
-export function elect(primary: Look, looks: readonly Look[]): Election {
+/** By the order in which a managed cluster of that mode elects (`failover/judge/election/election.ts`). */
+export function elect(primary: Look, looks: readonly Look[], mode: Adoption['mode']): Election {
   const others = looks.filter((look) => look !== primary)
   const unfit = new Map(others.map((look) => [look, whyUnfit(look, primary, looks)] as const))
   const said = [...unfit.values()].filter((why) => why !== undefined)
@@ -29,7 +31,13 @@ export function elect(primary: Look, looks: readonly Look[]): Election {
   const held = new Map(answering.map((look) => [look, holdingsOf(look, primary, looks)] as const))
   const compare = comparison(held, numbersTransactions(looks))
   const [mostAdvanced] = answering.toSorted((one, other) => -compare(one, other))
-  const [candidate] = fit.toSorted((one, other) => preference(other) - preference(one) || -compare(one, other))
+  const lacks = (look: AnsweredLook) => mostAdvanced !== undefined && compare(mostAdvanced, look) > 0
+  const order: Order = {
+    compare,
+    // In mode async each transaction that is fetched is outage. Else whoever must fetch comes after whoever holds all.
+    first: mode === 'async' ? compare : (one, other) => Number(lacks(other)) - Number(lacks(one)),
+  }
+  const [candidate] = fit.toSorted((one, other) => -order.first(one, other) || byWish(one, other, compare))
   const lost = lostOf(primary, [...held.values()], looks)
   if (candidate === undefined || mostAdvanced === undefined) return { choice: undefined, lost, passedOver: said }
   const best = compare(mostAdvanced, candidate) > 0 ? mostAdvanced : candidate
@@ -37,7 +45,7 @@ export function elect(primary: Look, looks: readonly Look[]): Election {
   return {
     choice: { candidate, mostAdvanced: best },
     lost,
-    passedOver: [...said, ...rest.map((look) => whyNotFirst(look, candidate, compare))],
+    passedOver: [...said, ...rest.map((look) => whyNotFirst(look, candidate, order))],
   }
 }
 
@@ -60,12 +68,23 @@ function comparison(held: ReadonlyMap<AnsweredLook, Holdings>, byGtids: boolean)
   }
 }
 
+/** Which of two holds enough more to lead before any wish, and which holds more at all. */
+interface Order {
+  readonly first: Compare
+  readonly compare: Compare
+}
+
+function byWish(one: AnsweredLook, other: AnsweredLook, compare: Compare): number {
+  return preference(other) - preference(one) || -compare(one, other)
+}
+
 function preference({ host: { promotion } }: Look): number {
   return promotion === 'prefer' ? 1 : 0
 }
 
-function whyNotFirst(look: AnsweredLook, candidate: AnsweredLook, compare: Compare): Sentence {
+function whyNotFirst(look: AnsweredLook, candidate: AnsweredLook, { first, compare }: Order): Sentence {
   const [name, chosen] = [look.host.instance, candidate.host.instance]
+  if (first(candidate, look) > 0) return say`${name}: ${chosen} has received more`
   if (preference(candidate) > preference(look)) return say`${name}: ${chosen} is preferred (promotion)`
   return compare(candidate, look) > 0
     ? say`${name}: ${chosen} has received more`

@@ -5,6 +5,10 @@ import { judged, nowMs, type LookOverrides, type Scene } from './testing.ts'
 const dead: LookOverrides = { reach: 'refused', why: 'connect ECONNREFUSED' }
 const silent: LookOverrides = { reach: 'silent' }
 const lost: LookOverrides = { channel: { io: 'connecting', ioErrno: 2_003 } }
+const behind: LookOverrides = {
+  channel: { ...lost.channel, received: gtids('shop-0', 99) },
+  server: { executed: gtids('shop-0', 99) },
+}
 const ssh = { user: 'mysql', keyFile: '/k', knownHostsFile: '/h' }
 const never = { promotion: 'never' }
 const numberless = { gtidMode: 'OFF', executed: '' }
@@ -50,20 +54,32 @@ const cases: Readonly<Record<string, readonly [Scene, string]>> = {
     'only watched: shop-0 is dead: nobody listens there, and shop-1 and shop-2 lost it; would promote shop-1, which holds all that was acknowledged',
   ],
   'whose preferred server has received less': [
+    { adoption: { ssh }, hosts: { 1: { promotion: 'prefer' } }, looks: [dead, behind, lost] },
+    'only watched: shop-0 is dead: nobody listens there, and shop-1 and shop-2 lost it; would promote shop-2 after reading its binlog over SSH',
+  ],
+  'whose preferred server has received less than one that may lead, in mode semisync': [
+    { adoption: { ssh, mode: 'semisync' }, hosts: { 1: { promotion: 'prefer' } }, looks: [dead, behind, lost] },
+    'only watched: shop-0 is dead: nobody listens there, and shop-1 and shop-2 lost it; would promote shop-2 after reading its binlog over SSH',
+  ],
+  'whose preferred server lacks most of what one has that may never lead, in mode semisync': [
+    {
+      adoption: { ssh, mode: 'semisync' },
+      hosts: { 1: { promotion: 'prefer' }, 3: { promotion: 'never' } },
+      looks: [dead, behind, lost, { channel: { ...lost.channel, received: gtids('shop-0', 102) } }],
+    },
+    'only watched: shop-0 is dead: nobody listens there, and shop-1, shop-2 and shop-3 lost it; would promote shop-1, which first gets what only shop-3 has after reading its binlog over SSH',
+  ],
+  'whose preferred server lacks most of what one has that may never lead': [
     {
       adoption: { ssh },
-      hosts: { 1: { promotion: 'prefer' } },
-      looks: [
-        dead,
-        {
-          ...lost,
-          channel: { ...lost.channel, received: gtids('shop-0', 99) },
-          server: { executed: gtids('shop-0', 99) },
-        },
-        lost,
-      ],
+      hosts: { 1: { promotion: 'prefer' }, 3: { promotion: 'never' } },
+      looks: [dead, behind, lost, { channel: { ...lost.channel, received: gtids('shop-0', 102) } }],
     },
-    'only watched: shop-0 is dead: nobody listens there, and shop-1 and shop-2 lost it; would promote shop-1, which first gets what only shop-2 has after reading its binlog over SSH',
+    'only watched: shop-0 is dead: nobody listens there, and shop-1, shop-2 and shop-3 lost it; would promote shop-2, which first gets what only shop-3 has after reading its binlog over SSH',
+  ],
+  'whose preferred server has received as much': [
+    { adoption: { ssh }, hosts: { 2: { promotion: 'prefer' } }, looks: [dead, lost, lost] },
+    'only watched: shop-0 is dead: nobody listens there, and shop-1 and shop-2 lost it; would promote shop-2 after reading its binlog over SSH',
   ],
   'whose most advanced server may never lead': [
     {

@@ -89,7 +89,7 @@ function whileServing(primary: Look, looks: readonly Look[]): Sentence {
 }
 
 function afterDeath(primary: Look, why: Sentence, given: Given): Decided {
-  const { choice, lost, passedOver } = elect(primary, given.looks)
+  const { choice, lost, passedOver } = elect(primary, given.looks, given.adoption.mode)
   const words = say`${primary.host.instance} is dead: ${why}`
   const death = deathOf(primary, why, lost, given)
   if (choice === undefined)
