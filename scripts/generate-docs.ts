@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { adoptPage } from './docs/adopt-page.ts'
 import { commandLinePage } from './docs/command-line-page.ts'
 import { configurationPage } from './docs/configuration-page.ts'
 import { appDefinitionYaml, backupDefinitionYaml, customResourceYaml } from './docs/custom-resource-yaml.ts'
@@ -17,6 +18,7 @@ import { sentencesPage } from './docs/sentences-page.ts'
 const root = join(import.meta.dirname, '..')
 
 const files: Readonly<Record<string, () => string | Promise<string>>> = {
+  'docs/guide/adopt.md': () => adoptPage(join(root, 'docs/guide/adopt.md')),
   'docs/guide/from-orchestrator.md': () => fromOrchestratorPage(join(root, 'docs/guide/from-orchestrator.md')),
   'docs/reference/cli.md': commandLinePage,
   'docs/reference/configuration.md': configurationPage,

@@ -1,20 +1,13 @@
-import { readFile } from 'node:fs/promises'
-import { format, resolveConfig } from 'prettier'
 import { orchestratorKeys, type KeysMeaning } from '#adopt/origin/orchestrator-keys.ts'
 import { table } from './markdown.ts'
-
-const [begin, end] = ['<!-- begin of the table of keys', '<!-- end of the table of keys -->']
+import { pageWithTable } from './table-in-page.ts'
 
 /** docs/guide/from-orchestrator.md: written by hand but for the table of keys. */
 export async function fromOrchestratorPage(path: string): Promise<string> {
-  const text = await readFile(path, 'utf8')
-  const [from, to] = [text.indexOf('\n', text.indexOf(begin)), text.indexOf(end)]
-  if (!text.includes(begin) || to < 0) throw new Error(`${path} has no place for the table of keys: ${begin} … ${end}`)
   const rows = orchestratorKeys.flatMap(({ keys, here, kind }) =>
     linesOf(keys).map((line) => [line, `${kinds[kind]}${here}`]),
   )
-  const whole = `${text.slice(0, from)}\n\n${table(['key of orchestrator', 'here'], rows)}\n\n${text.slice(to)}`
-  return format(whole, { ...(await resolveConfig(path)), parser: 'markdown' })
+  return pageWithTable(path, 'the table of keys', table(['key of orchestrator', 'here'], rows))
 }
 
 const kinds: Readonly<Record<KeysMeaning['kind'], string>> = { taken: 'taken: ', instead: '', none: 'none: ' }

@@ -184,7 +184,7 @@ agents                               agents/{backup,binlog,converge,doubts,far,g
 src/manager/api                      src/api-contract src/manager/clusters
 src/adopt/watch                      agents/sql/dialect failover/{judge/*,protocol} src/adopt src/adopt/servers
                                      src/api-contract src/local/{files,folder} src/manager/{api,clusters} topology/{analysis,gtid,snapshot}
-src/adopt/origin                     src/adopt src/adopt/servers src/local/{files,folder} topology/snapshot
+src/adopt/origin                     failover/protocol src/adopt src/adopt/servers src/local/{files,folder} topology/snapshot
 src/orchestrator/documents           failover/{judge/*,protocol} src/manager/clusters topology/snapshot
 src/orchestrator/trees               src/manager/clusters src/orchestrator/documents topology/gtid
 src/orchestrator/fleet               failover/protocol src/manager/clusters src/orchestrator/documents topology/snapshot

@@ -4,6 +4,8 @@
  */
 export type MhaMeaning = { readonly taken: string } | { readonly instead: string } | { readonly none: string }
 
+const onceManaged = 'they run once the cluster is managed'
+
 export const mhaParameters: Readonly<Record<string, MhaMeaning>> = {
   hostname: { taken: 'hosts.host' },
   ip: { taken: 'hosts.alsoKnownAs; hosts.host where there is no hostname' },
@@ -20,10 +22,13 @@ export const mhaParameters: Readonly<Record<string, MhaMeaning>> = {
   },
   ssh_host: { none: 'a server is reached by SSH where MySQL is reached' },
   ssh_ip: { none: 'a server is reached by SSH where MySQL is reached' },
-  candidate_master: { taken: 'hosts.promotion: prefer' },
+  candidate_master: { taken: 'hosts.promotion: prefer; the server leads before others that hold as much' },
   no_master: { taken: 'hosts.promotion: never' },
-  check_repl_delay: { instead: 'a preferred server gets first what another has beyond it, however far it is behind' },
-  latest_priority: { instead: 'of servers without promotion: prefer the most advanced leads' },
+  check_repl_delay: {
+    instead:
+      'in mode async whoever lacks least leads, however far the SQL thread is behind, and first gets what another has',
+  },
+  latest_priority: { instead: 'in mode async the most advanced leads, whatever is preferred' },
   ignore_fail: { instead: 'a server that does not answer never holds up the others' },
   check_repl_filter: { instead: 'a server with a replication filter never leads' },
   multi_tier_slave: { instead: 'cascades are always taken as they are' },
@@ -47,10 +52,16 @@ export const mhaParameters: Readonly<Record<string, MhaMeaning>> = {
   use_ip_for_change_master: { instead: 'a source is named as the adoption file names it' },
   running_updates_limit: { instead: 'a switchover gives running statements a grace' },
   init_conf_load_script: { none: 'passwords stand in files that their owner alone can read' },
-  master_ip_failover_script: { none: 'nothing is promoted while Regent only watches, so no address moves' },
-  master_ip_online_change_script: { none: 'nothing is promoted while Regent only watches, so no address moves' },
-  shutdown_script: { none: 'nothing is powered off while Regent only watches' },
-  report_script: { none: 'regent recoveries, the log and the events of the API report' },
+  master_ip_failover_script: {
+    taken: `hooks.beforeFailover (--command=stop), hooks.afterFailover and hooks.failed (--command=start); ${onceManaged}`,
+  },
+  master_ip_online_change_script: {
+    taken: `hooks.beforeSwitchover (--command=stop) and hooks.afterSwitchover (--command=start); ${onceManaged}`,
+  },
+  shutdown_script: {
+    none: 'a hook is no proof that a host is off; Regent ends mysqld by SSH, and reads the binlogs of a host that still has power',
+  },
+  report_script: { taken: `hooks.afterFailover and hooks.failed; ${onceManaged}` },
 }
 
 /** What is never printed. */

@@ -1,10 +1,13 @@
+import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
+import { labelOf } from '#failover/protocol/hook.ts'
 import { fileWith, temporaryFolder } from '#local/testing.ts'
 import { adoptedFolder } from '../adopted-folder.ts'
+import { hooksOfMha } from './mha-hooks.ts'
 import { composeAdoption, parseMha, readMha } from './mha.ts'
 
-const keys = { keyFile: '/home/.ssh/id', knownHostsFile: '/home/.ssh/known_hosts' }
+const keys = { keyFile: '/home/.ssh/id', knownHostsFile: '/home/.ssh/known_hosts', file: '/etc/mha/app1.cnf' }
 
 const text = `
 [server default]
@@ -96,5 +99,64 @@ describe('A file of MHA', () => {
     const folder = adoptedFolder(await temporaryFolder())
     const file = await fileWith('[server default]\nuser=x\n')
     await expect(readMha(file, { global: undefined, name: 'shop', folder })).rejects.toThrow('names no server')
+  })
+
+  it('has its scripts called as hooks, as MHA calls them', async () => {
+    const folder = adoptedFolder(await temporaryFolder())
+    const scripts = `[server default]
+master_ip_failover_script=/usr/local/bin/master_ip_failover --vip=10.0.0.9
+master_ip_online_change_script=/usr/local/bin/master_ip_online_change
+report_script=/usr/local/bin/report
+shutdown_script=/usr/local/bin/power_manager
+[server1]
+report_script=/usr/local/bin/own
+`
+    const file = await fileWith(`${text}${scripts}`)
+    const { adoption, lines } = await readMha(file, { global: undefined, name: 'shop', folder })
+    const { hooks = {} } = adoption
+    expect(Object.entries(hooks).map(([moment, all]) => [moment, all.map(labelOf)])).toEqual([
+      ['beforeFailover', ['master_ip_failover']],
+      ['afterFailover', ['master_ip_failover', 'report']],
+      ['failed', ['master_ip_failover', 'report']],
+      ['beforeSwitchover', ['test']],
+      ['afterSwitchover', ['test']],
+    ])
+    expect(hooks.afterFailover?.[0]?.shell).toContain('/master_ip_failover --vip=10.0.0.9 --command=$(')
+    const said = (key: string) => lines.filter((line) => line.includes(key)).map((line) => line.split(/  [→–]  /)[1])
+    expect(said('master_ip_failover_script')).toEqual([expect.stringContaining('hooks.beforeFailover')])
+    expect(said('report_script')).toEqual([
+      expect.stringContaining('hooks.afterFailover'),
+      'not taken: only a script below [server default] becomes a hook; write a hook by hand',
+    ])
+    expect(said('shutdown_script')).toEqual([expect.stringContaining('a hook is no proof that a host is off')])
+  })
+
+  it('that moves no address at a switchover is told so', async () => {
+    const folder = adoptedFolder(await temporaryFolder())
+    const file = await fileWith(`${text}[server default]\nmaster_ip_failover_script=/bin/vip {x}\n`)
+    const wrong = await readMha(file, { global: undefined, name: 'shop', folder })
+    expect(wrong.adoption).not.toHaveProperty('hooks')
+    expect(wrong.lines.join('\n')).toContain('a hook would take {x} for a placeholder')
+    const right = await fileWith(`${text}[server default]\nmaster_ip_failover_script=/bin/vip\n`)
+    const { lines } = await readMha(right, { global: undefined, name: 'shop', folder })
+    expect(lines.at(-1)).toContain('no address moves at a switchover')
+  })
+
+  it('has scripts that move nothing when hooks are only tried, and may end with MHA’s code for success', async () => {
+    const script = await fileWith('echo "$@"; exit 10')
+    const hooks = hooksOfMha({ master_ip_failover_script: `sh ${script}`, ssh_user: 'mysql' }, '/etc/app1.cnf')
+    const told = { PATH: process.env['PATH'], REGENT_FAILED_HOST: 'db1', REGENT_FAILED_PORT: '3306' }
+    const ran = (moment: 'beforeFailover' | 'afterFailover' | 'failed', isTest: boolean) =>
+      execFileSync('sh', ['-c', hooks?.[moment]?.[0]?.shell ?? ''], {
+        env: { ...told, REGENT_TEST: String(isTest), REGENT_SUCCESSOR_HOST: 'db2', REGENT_SUCCESSOR_PORT: '3307' },
+        encoding: 'utf8',
+      })
+    const orig = '--ssh_user=mysql --orig_master_host=db1 --orig_master_ip=db1 --orig_master_port=3306'
+    expect(ran('beforeFailover', false)).toBe(`--command=stop ${orig}\n`)
+    expect(ran('beforeFailover', true)).toBe(`--command=status ${orig}\n`)
+    const to = (host: string, port: number) =>
+      `--new_master_host=${host} --new_master_ip=${host} --new_master_port=${port}`
+    expect(ran('afterFailover', false)).toBe(`--command=start ${orig} ${to('db2', 3307)}\n`)
+    expect(ran('failed', false)).toBe(`--command=start ${orig} ${to('db1', 3306)}\n`)
   })
 })

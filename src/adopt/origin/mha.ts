@@ -6,6 +6,7 @@ import { checkClusterName } from '#local/folder/names.ts'
 import { keepPassword, prepareFolder, type AdoptedFolder } from '../adopted-folder.ts'
 import { checkAdoption, type Adoption } from '../adoption.ts'
 import { mysqlPort } from '../host-address.ts'
+import { hookParameters, hooksOfMha, whyNoHook } from './mha-hooks.ts'
 import { mhaParameters, secretParameters } from './mha-parameters.ts'
 import { say } from '#common/sentence/sentence.ts'
 
@@ -43,7 +44,7 @@ export async function readMha(file: string, { global, name, folder }: MhaOptions
     throw badFile(what, file, say`names no server: it has no section [server1] with a hostname`)
   const cluster = checkClusterName(name ?? nameIn(file))
   const keys = await keysOfThisUser()
-  const { value, passwords } = composeAdoption(cluster, lines, keys)
+  const { value, passwords } = composeAdoption(cluster, lines, { ...keys, file })
   await prepareFolder(folder)
   for (const [path, password] of passwords) await keepPassword(folder, path, password)
   const adoption = checkAdoption(`what ${file} became`, withPaths(value, folder))
@@ -82,6 +83,8 @@ function meaningOf({ file, number, section, key, value }: MhaLine): string {
   const shown = `${basename(file)}:${number} [${section}] ${key}=${isSecret(key) ? '…' : value}`
   if (section.startsWith('binlog')) return `${shown}  –  no counterpart: servers that only keep binlogs are not asked`
   const meaning = Object.hasOwn(mhaParameters, key) ? mhaParameters[key] : undefined
+  const unhooked = hookParameters.some((name) => name === key) ? whyNoHook(section, value) : undefined
+  if (unhooked !== undefined) return `${shown}  –  not taken: ${unhooked}`
   if (meaning === undefined) return `${shown}  –  not known, and left out`
   if ('taken' in meaning) return `${shown}  →  ${meaning.taken}`
   return 'instead' in meaning
@@ -111,10 +114,16 @@ async function keysOfThisUser(): Promise<SshKeys> {
   return { keyFile: undefined, knownHostsFile }
 }
 
-function notesOn({ ssh }: Adoption): readonly string[] {
-  return ssh !== undefined
-    ? []
-    : ['this user has no SSH key, so the adoption has no ssh: say ssh_options=-i <file> in MHA’s file']
+function notesOn({ ssh, hooks }: Adoption): readonly string[] {
+  const moves = hooks?.beforeFailover !== undefined
+  return [
+    ...(ssh !== undefined
+      ? []
+      : ['this user has no SSH key, so the adoption has no ssh: say ssh_options=-i <file> in MHA’s file']),
+    ...(moves && hooks.beforeSwitchover === undefined
+      ? ['no address moves at a switchover: MHA’s file has no master_ip_online_change_script; write hooks for that']
+      : []),
+  ]
 }
 
 type Values = Readonly<Record<string, string>>
@@ -128,7 +137,11 @@ interface Common {
 }
 
 /** What is said for a server wins over what is said for all, and the cluster's file over the global one. */
-export function composeAdoption(cluster: string, lines: readonly MhaLine[], keys: SshKeys) {
+export function composeAdoption(
+  cluster: string,
+  lines: readonly MhaLine[],
+  { file, ...keys }: SshKeys & { readonly file: string },
+) {
   const valuesOf = (section: string): Values =>
     Object.fromEntries(lines.filter((line) => line.section === section).map(({ key, value }) => [key, value]))
   const passwords = new Map<string, string>()
@@ -140,6 +153,7 @@ export function composeAdoption(cluster: string, lines: readonly MhaLine[], keys
     mysql: accountIn(common.values, 'mysql', `${cluster}.mysql`, passwords),
     ...named('replication', replicationIn(common)),
     ...named('ssh', sshIn(common.values, keys)),
+    ...named('hooks', hooksOfMha(common.values, file)),
     hosts: inOrder.map((section) => hostOf(section, valuesOf(section), common)),
   }
   return { value, passwords }

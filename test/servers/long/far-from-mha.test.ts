@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { monotonicMs } from '#test/support/monotonic.ts'
@@ -15,10 +15,13 @@ describe('Three servers that MHA looked after', () => {
     file = join(strangers.home, 'app1.cnf')
     const servers = strangers.hosts.map(({ address }, at) => `[server${at + 1}]\nhostname=${address}\n`)
     const ssh = `-i ${join(strangers.home, 'id')} -o UserKnownHostsFile=${strangers.knownHostsFile}`
+    const script = join(strangers.home, 'master_ip_failover')
+    await writeFile(script, `#!/bin/sh\necho "$@" >> ${script}.runs\nexit 10\n`, { mode: 0o755 })
     await writeFile(
       file,
       `[server default]\nuser=keeper\npassword=${strangersPassword}\nrepl_user=repl\nrepl_password=${strangersPassword}
-ssh_user=root\nssh_options="${ssh}"\nping_interval=1\nmaster_binlog_dir=/var/lib/mysql\n${servers.join('')}`,
+ssh_user=root\nssh_options="${ssh}"\nping_interval=1\nmaster_binlog_dir=/var/lib/mysql
+master_ip_failover_script=${script}\n${servers.join('')}`,
     )
   })
   afterAll(async () => {
@@ -26,7 +29,7 @@ ssh_user=root\nssh_options="${ssh}"\nping_interval=1\nmaster_binlog_dir=/var/lib
     await strangers.end()
   })
 
-  it('are watched by its file, managed by a word, and lose nothing when their master is killed', async () => {
+  it('are watched by its file, managed by a word, and lose nothing when their master is killed: its script moves the address', async () => {
     const adopted = await strangers.regent('adopt', '--mha', file, '--name', 'shop')
     expect(adopted, adopted.stderr).toMatchObject({ code: 0 })
     expect(adopted.stdout).toContain('ping_interval')
@@ -36,12 +39,24 @@ ssh_user=root\nssh_options="${ssh}"\nping_interval=1\nmaster_binlog_dir=/var/lib
     expect((await strangers.regent('adopt', 'manage', 'shop', '--check')).stderr).toContain(
       'there is a cluster shop in',
     )
+    expect((await strangers.regent('hooks', 'test', 'shop')).stdout).toContain('3 of 3 hooks succeeded')
     const writer = await Writer.start(cluster)
     const killedMs = monotonicMs()
     const dead = await cluster.primary()
     await strangers.hostOf(dead).kill()
     await writer.next(killedMs, { notBy: strangers.hostOf(dead).address })
     await writer.stop()
+    const [from, to] = [strangers.hostOf(dead).address, strangers.hostOf(await cluster.primary()).address]
+    const orig = `--ssh_user=root --orig_master_host=${from} --orig_master_ip=${from} --orig_master_port=3306`
+    const calls = [
+      ...Array.from({ length: 3 }, () => expect.stringContaining('--command=status') as string),
+      `--command=stop ${orig}`,
+      `--command=start ${orig} --new_master_host=${to} --new_master_ip=${to} --new_master_port=3306`,
+    ]
+    const called = async () =>
+      (await readFile(join(strangers.home, 'master_ip_failover.runs'), 'utf8')).trim().split('\n')
+    await cluster.until('the script has moved the address', async () => (await called()).length === calls.length)
+    expect(await called()).toEqual(calls)
     await cluster.until('it is said why the dead one stays down', async () =>
       (await strangers.regent('explain', 'shop')).stdout.includes('no start command'),
     )
