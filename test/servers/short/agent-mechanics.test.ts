@@ -323,6 +323,9 @@ describe('a copy', () => {
   it('grows in a folder of its own with progress, and the server goes on', async () => {
     const seen: string[] = []
     const folder = volumeLayout(replica.config.volume).seedDir
+    const admin = await replica.session('admin')
+    // MiB a second: so little data is copied before anybody looks otherwise.
+    await admin.query('SET GLOBAL clone_max_data_bandwidth = 20')
     await replica.server.setReadOnly('accounts')
     await replica.server.cloneInto(folder, source.sourceFor(replica), (stage, percent) =>
       seen.push(`${String(stage)} ${percent}`),
@@ -331,6 +334,7 @@ describe('a copy', () => {
     expect(seen.length).toBeGreaterThan(0)
     expect(seen.every((line) => /^[a-z ]+ \d+$/.test(line))).toBe(true)
     expect((await replica.server.readState()).channel?.ioRunning).toBe('yes')
+    await admin.query('SET GLOBAL clone_max_data_bandwidth = 0')
   })
 
   it('that fails says why, without the password', async () => {
