@@ -229,4 +229,26 @@ describe('Hooks', () => {
     expect(failed.code).not.toBe(0)
     expect(await cluster.view()).toMatchObject({ epoch })
   })
+
+  it('are changed by local up while the cluster runs: the manager runs on and takes them', async () => {
+    const cluster = shop.current
+    const before = await cluster.status()
+    const spec = JSON.parse(await readFile(cluster.layout.spec, 'utf8')) as object
+    const file = join(folder, 'changed.yaml')
+    await writeFile(file, JSON.stringify({ ...spec, hooks: { afterSwitchover: [{ shell: tells('changed') }] } }))
+    const ran = await cluster.regent('local', 'up', 'shop', '--config', file)
+    expect(ran, ran.stderr).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('the manager takes the hooks of the file within seconds') as string,
+    })
+    await cluster.until('the manager has them', async () =>
+      (await cluster.regent('hooks', 'test', 'shop')).stdout.includes('1 of 1 hooks succeeded'),
+    )
+    const { epoch } = await cluster.whole()
+    const told = (await runs()).length
+    expect(await cluster.switchover()).toMatchObject({ done: true })
+    expect(stateOf(await allEnded('switchover', epoch))).toEqual(['afterSwitchover succeeded'])
+    expect((await runs()).slice(told)).toEqual([expect.stringMatching(/^changed /)])
+    expect((await cluster.status()).managerPid).toBe(before.managerPid)
+  })
 })
