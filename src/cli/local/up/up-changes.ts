@@ -140,7 +140,11 @@ export async function changeWhileUp(found: FoundCluster, options: UpOptions): Pr
       : [`group.consistency is ${group.consistency} from now on: the members take it within seconds`]),
     ...(isDeepStrictEqual(hooks, before)
       ? []
-      : [`the manager takes the hooks of the file within seconds; "regent hooks test ${name}" tries them`]),
+      : [
+          hooks === undefined
+            ? 'the manager runs no hooks any more, within seconds'
+            : `the manager takes the hooks of the file within seconds; "regent hooks test ${name}" tries them`,
+        ]),
   ]
   return words.length === 0 ? undefined : { spec: { ...rest, group, ...(hooks && { hooks }) }, words }
 }
