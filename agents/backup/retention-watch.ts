@@ -1,4 +1,5 @@
-import { archiveAfter, isArchive, stillWritingMs, planRetention } from '#backup/retention/plan-retention.ts'
+import { carryOut } from '#backup/retention/carry-out.ts'
+import { stillWritingMs, planRetention } from '#backup/retention/plan-retention.ts'
 import { prefixOf } from '#backup/objects/object-key.ts'
 import { whyNotOwner } from '#backup/objects/owner.ts'
 import type { KeyRing } from '#backup/keys/key-ring.ts'
@@ -103,20 +104,14 @@ export class RetentionWatch implements Watch {
     const { stock, whyNot } = await readStock(store, cluster, { key, signal })
     if (whyNot !== '') return notices.add('BackupsKept', whyNot)
     const nowMs = world.clock.wallMs()
-    const planned = planRetention(stock, task.retention, nowMs)
-    const stays = new Set<string>()
-    const remove = async (items: readonly Item[]): Promise<boolean> => {
-      for (const item of items) {
-        signal.throwIfAborted()
-        if (!this.#mayDelete(task)) return false
-        const locked = await deleteInOrder(store, item.keys, { signal })
-        for (const key of locked) stays.add(key)
-        this.#tell(item, locked)
-      }
-      return true
+    const remove = async (item: Item): Promise<readonly string[]> => {
+      signal.throwIfAborted()
+      const locked = await deleteInOrder(store, item.keys, { signal })
+      this.#tell(item, locked)
+      return locked
     }
-    if (!(await remove(planned.delete.filter((item) => !isArchive(item))))) return
-    if (!(await remove(archiveAfter(planned, stock, stays).delete))) return
+    const planned = planRetention(stock, task.retention, nowMs)
+    if ((await carryOut({ planned, stock }, remove, () => this.#mayDelete(task))) === null) return
     await store.dropUnfinished(prefixOf.cluster(cluster), nowMs - stillWritingMs, { signal })
   }
 

@@ -1,12 +1,7 @@
-import {
-  archiveAfter,
-  describeSweep,
-  isArchive,
-  planRetention,
-  whyStillWriting,
-} from '#backup/retention/plan-retention.ts'
+import { carryOut, type SweepPlan } from '#backup/retention/carry-out.ts'
+import { describeSweep, planRetention, whyStillWriting } from '#backup/retention/plan-retention.ts'
 import { parseKey } from '#backup/objects/object-key.ts'
-import { keptByLock, sumOf, type Item, type Known, type Stock, type Sweep } from '#backup/retention/sweep.ts'
+import { sumOf, type Item, type Known, type Stock } from '#backup/retention/sweep.ts'
 import { keyOfStore } from '#backup/transfer/read-key-file.ts'
 import { deleteInOrder, readStock } from '#backup/transfer/read-stock.ts'
 import { RegentError } from '#common/errors/errors.ts'
@@ -46,7 +41,7 @@ export async function deleteBackup(io: Io, name: string, options: RemoveOptions)
       ...sumOf(known),
       why: say`backup ${name} of ${cluster} is deleted by a person`,
     }
-    await carryOut(io, store, { planned: { delete: [item], keep: [] }, stock }, options)
+    await removeBy(io, store, { planned: { delete: [item], keep: [] }, stock }, options)
   } finally {
     store.close()
   }
@@ -59,7 +54,7 @@ export async function pruneBackups(io: Io, wanted: string | undefined, options: 
     const rule = await retentionOf(wanted, options)
     const { stock, whyNot } = await readStock(store, cluster, { key: await keyOfStore(where) })
     if (whyNot !== '') throw new RegentError('REGENT_REFUSED', whyNot, { remedy: '' })
-    await carryOut(io, store, { planned: planRetention(stock, rule, Date.now()), stock }, options)
+    await removeBy(io, store, { planned: planRetention(stock, rule, Date.now()), stock }, options)
   } finally {
     store.close()
   }
@@ -90,35 +85,14 @@ function whyRunning(name: string, known: readonly Known[]): Said {
   return known.some(({ key }) => key.kind === 'manifest') ? '' : whyStillWriting(name, known, Date.now())
 }
 
-interface Plan {
-  readonly planned: Sweep
-  readonly stock: Stock
-}
-
-async function carryOut(io: Io, store: ObjectStore, plan: Plan, { dryRun, output }: RemoveOptions): Promise<void> {
-  const sweep = dryRun === true ? plan.planned : await deleted(io, store, plan)
+/** What the store locks is kept. */
+async function removeBy(io: Io, store: ObjectStore, plan: SweepPlan, { dryRun, output }: RemoveOptions): Promise<void> {
+  const remove = (item: Item) => deleteInOrder(store, item.keys, { signal: io.interrupted() })
+  const sweep = (dryRun === true ? null : await carryOut(plan, remove)) ?? plan.planned
   const shown = (items: readonly Item[]) =>
     items.map(({ kind, keys, bytes, why }) => ({ kind, objects: keys.length, bytes, why: String(why) }))
   if (output === 'json')
     return io.out(toJson({ dryRun: dryRun === true, deleted: shown(sweep.delete), kept: shown(sweep.keep) }))
   for (const line of describeSweep(sweep)) io.out(`${dryRun === true ? 'dry run: ' : ''}${String(line)}`)
   if (sweep.delete.length === 0) io.out(`nothing is to be deleted of ${counted(sweep.keep.length, 'item')}`)
-}
-
-/** What became of a plan: what the store locks is kept. */
-async function deleted(io: Io, store: ObjectStore, { planned, stock }: Plan): Promise<Sweep> {
-  const sweep = { delete: [] as Item[], keep: planned.keep.filter((item) => !isArchive(item)) }
-  const stays = new Set<string>()
-  const remove = async (items: readonly Item[]): Promise<void> => {
-    for (const item of items) {
-      const locked = await deleteInOrder(store, item.keys, { signal: io.interrupted() })
-      for (const key of locked) stays.add(key)
-      if (locked.length === 0) sweep.delete.push(item)
-      else sweep.keep.push(keptByLock(item, locked))
-    }
-  }
-  await remove(planned.delete.filter((item) => !isArchive(item)))
-  const archive = archiveAfter(planned, stock, stays)
-  await remove(archive.delete)
-  return { delete: sweep.delete, keep: [...sweep.keep, ...archive.keep] }
 }
