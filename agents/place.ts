@@ -67,8 +67,8 @@ async function far(
   there: FarConfig,
   { world, secret, timings, log, token, listen, life, beginAnew }: Given,
 ): Promise<Place> {
-  const [{ passwordOf }, { endStreamsWhenBlind }, { untilReached }] = await Promise.all([
-    import('./far/password.ts'),
+  const [{ loginOf }, { endStreamsWhenBlind }, { untilReached }] = await Promise.all([
+    import('./far/login.ts'),
     import('./far/silence.ts'),
     import('./far/until-reached.ts'),
   ])
@@ -82,13 +82,13 @@ async function far(
         refusing.closeAllConnections()
       })
   }
-  const password = await untilReached(() => passwordOf(there), { timers: world.timers, log, refuse })
+  const account = await untilReached(() => loginOf(there), { timers: world.timers, log, refuse })
   const identity = await FarIdentity.read(
     join(volumeLayout(config.volume).agentDir, 'far-server.json'),
     there.serverUuid,
     world.random,
   )
-  const login = { user: there.user, password, identity }
+  const login = { ...account, identity }
   const server = createSqlServer(config, {
     ...{ world, secret, queryDeadlineMs: timings.queryDeadlineMs },
     far: { ...login, ownStart },

@@ -72,6 +72,8 @@ export interface FarConfig {
   /** The account of the server that the agent is to use. */
   readonly user: string
   readonly passwordFile: string
+  /** PEM of the authority that signed the server's certificate. Absent: no certificate is compared. */
+  readonly caFile?: string
   /** Whose answers count: whatever else listens there one day is another server. */
   readonly serverUuid: string
   /** Absent: only SQL reaches that host. */
@@ -86,6 +88,8 @@ export interface FarLogin {
   readonly user: string
   /** Asked for at each login. */
   readonly password: () => Promise<string>
+  /** As `password`; undefined where no certificate is compared. */
+  readonly authority: (() => Promise<string>) | undefined
   readonly identity: ServerIdentity
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Connection } from 'mysql2/promise'
@@ -89,6 +89,8 @@ export interface StrangersOptions {
   readonly failover?: object
   readonly reseed?: 'automatic'
   readonly start?: false
+  /** The hosts file names the authority of each server’s certificate. */
+  readonly authorities?: true
 }
 
 /** Three servers that replicate as somebody set them up; the first takes writes. */
@@ -136,6 +138,10 @@ export class Strangers {
 
   get hostsFile(): string {
     return join(this.home, 'hosts.yaml')
+  }
+
+  authorityFile(instance: string): string {
+    return join(this.home, `${instance}-ca.pem`)
   }
 
   get knownHostsFile(): string {
@@ -261,7 +267,10 @@ export class Strangers {
     await mkdir(layout.secrets, { recursive: true, mode: 0o700 })
     await writeFile(layout.accountSecret, `${clusterSecret}\n`, { mode: 0o600 })
     await this.writeKnownHosts()
-    const { mode = 'async', failover = {}, reseed = 'manual', start, roads, sqlRoads } = this.#options
+    const { mode = 'async', failover = {}, reseed = 'manual', start, roads, sqlRoads, authorities } = this.#options
+    const nameOf = (ordinal: number) => `shop-${ordinal}`
+    for (const [ordinal, { folder }] of this.hosts.entries())
+      await copyFile(join(folder, 'data', 'ca.pem'), this.authorityFile(nameOf(ordinal)))
     const login = {
       user: 'root',
       keyFile: join(this.home, 'id'),
@@ -278,6 +287,9 @@ export class Strangers {
         reseed,
         hosts: this.hosts.map((host, at) => ({
           host: host.address,
+          ...(authorities === true && {
+            mysql: { user: 'keeper', passwordFile, caFile: this.authorityFile(nameOf(at)) },
+          }),
           ...(sqlRoads === true && { port: sqlRoadPort }),
           ...(hasSsh(this.#options, at) && { ssh: login }),
           ...(start === false ? {} : { start: host.startCommand }),

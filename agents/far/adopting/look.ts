@@ -11,6 +11,8 @@ export interface FarAccess {
   readonly port: number
   readonly user: string
   readonly password: string
+  /** PEM of the authority that signed the server's certificate; undefined: no certificate is compared. */
+  readonly authority: string | undefined
 }
 
 /** Values by name; what is not in it is not persisted. */
@@ -28,9 +30,10 @@ export interface Taken {
   readonly places: FarPlaces
 }
 
-export function openSession({ host, port, user, password }: FarAccess): Promise<SqlConnection> {
+export function openSession({ host, port, user, password, authority }: FarAccess): Promise<SqlConnection> {
+  const compared = authority === undefined ? undefined : () => Promise.resolve(authority)
   return SqlConnection.open(
-    [{ host, port, user, password, overTls: true, identity: null }],
+    [{ host, port, user, password, overTls: true, authority: compared, identity: null }],
     ownSession,
     () => undefined,
   )

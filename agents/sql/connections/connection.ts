@@ -34,6 +34,14 @@ interface HostTarget {
   readonly host: string
   readonly port: number
   readonly overTls: boolean
+  /** PEM of the authority that the server's certificate must be signed by, asked for at each login. Absent: none. */
+  readonly authority?: (() => Promise<string>) | undefined
+}
+
+/** What is read anew for each login. */
+interface Secrets {
+  readonly password: string
+  readonly authority: string | undefined
 }
 
 /**
@@ -56,7 +64,7 @@ export class SqlConnection {
   #waiting: ((error: RegentError) => void) | null = null
   #isOpen = true
 
-  private constructor(target: SqlTarget, password: string) {
+  private constructor(target: SqlTarget, secrets: Secrets) {
     this.#socket =
       'socketPath' in target
         ? connect(target.socketPath)
@@ -66,7 +74,7 @@ export class SqlConnection {
             noDelay: true,
             ...('ownSocket' in target ? { localAddress: agentHost } : {}),
           })
-    this.#connection = createConnection(optionsFor(target, password, this.#socket))
+    this.#connection = createConnection(optionsFor(target, secrets, this.#socket))
     this.#connection.on('error', (error: unknown) => this.#fail(describeFailure('connection', error)))
     this.#connection.on('end', () =>
       this.#fail(new RegentError('REGENT_SERVER_DOWN', say`mysqld closed the connection`)),
@@ -84,8 +92,7 @@ export class SqlConnection {
   ): Promise<SqlConnection> {
     let last: unknown
     for (const target of targets) {
-      const { password } = target
-      const connection = new SqlConnection(target, typeof password === 'string' ? password : await password())
+      const connection = new SqlConnection(target, await secretsOf(target))
       began(connection)
       try {
         await connection.#handshake()
@@ -219,14 +226,24 @@ function requireAdopted({ host, port, identity }: HostTarget & AdoptedTarget, uu
     )
 }
 
+async function secretsOf(target: SqlTarget): Promise<Secrets> {
+  const { password } = target
+  return {
+    password: typeof password === 'string' ? password : await password(),
+    authority: 'authority' in target ? await target.authority?.() : undefined,
+  }
+}
+
 /**
- * `socketPath` is told as well: over it the login may send the password as it is. Nobody's certificate is checked: it
- * goes from this machine to this machine.
+ * `socketPath` is told as well: over it the login may send the password as it is. A certificate is compared where an
+ * authority is known: a near login goes from this machine to this machine. No name is compared: a server's own
+ * certificate (`auto_generate_certs`) has none.
  */
-function optionsFor(target: SqlTarget, password: string, socket: Socket): ConnectionOptions {
+function optionsFor(target: SqlTarget, { password, authority }: Secrets, socket: Socket): ConnectionOptions {
   const { user, several = false } = target
   const where = 'socketPath' in target ? { socketPath: target.socketPath } : { host: target.host, port: target.port }
-  const ssl = 'overTls' in target && target.overTls ? { ssl: { rejectUnauthorized: false } } : {}
+  const certificate = authority === undefined ? { rejectUnauthorized: false } : { ca: authority }
+  const ssl = 'overTls' in target && target.overTls ? { ssl: certificate } : {}
   return {
     ...where,
     ...ssl,

@@ -21,17 +21,12 @@ export function describeFailure(statement: string, error: unknown): RegentError 
   if (error instanceof RegentError) return error
   const { errno, code, sqlState } = error as { errno?: number; code?: string; sqlState?: string }
   const cause = { errno, code, sqlState }
-  if (isTransport(error))
-    return new RegentError(
-      'REGENT_SERVER_DOWN',
-      say`${brief(statement)}: ${code ?? reported(withoutSecrets(statement, describeError(error)))}`,
-      { cause },
-    )
-  return new RegentError(
-    'REGENT_SERVER_ERROR',
-    say`${brief(statement)}: ${reported(withoutSecrets(statement, describeError(error)))} (${errno})`,
-    { cause },
-  )
+  const words = reported(withoutSecrets(statement, describeError(error)))
+  if (!isTransport(error))
+    return new RegentError('REGENT_SERVER_ERROR', say`${brief(statement)}: ${words} (${errno})`, { cause })
+  // The words alone say what is wrong with a certificate.
+  const why = code === undefined || code === 'HANDSHAKE_SSL_ERROR' ? words : code
+  return new RegentError('REGENT_SERVER_DOWN', say`${brief(statement)}: ${why}`, { cause })
 }
 
 export function timeoutError(statement: string, deadlineMs: number, more: Sayable = ''): RegentError {

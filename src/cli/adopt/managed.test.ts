@@ -333,7 +333,7 @@ describe('Servers', () => {
     await writeFile(file, stringify(anAdoption(scene)))
     const servers = looksOf(scene).map(({ host }) => ({
       ...{ host, uuid: uuidOf(host.instance), persisted: {}, places: { pidFile: '/r/p', dataDir: '/d' } as FarPlaces },
-      access: { ...gone, instance: host.instance, port: host.port, user: 'regent', password: '' },
+      access: { ...gone, instance: host.instance, port: host.port, user: 'regent', password: '', authority: undefined },
     }))
     const [check, find] = [
       async () => ({ looks: looksOf(scene), judgement: judged(scene), refusals: [] }),

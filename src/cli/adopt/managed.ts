@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { adoptedFolder, adoptedPath, keepAdoption, prepareFolder } from '#adopt/adopted-folder.ts'
-import { hostsOf, readAdoption, readPassword, type Adoption, type AdoptedHost } from '#adopt/adoption.ts'
+import { hostsOf, readAdoption, type Adoption, type AdoptedHost } from '#adopt/adoption.ts'
 import { whyNoHost } from '#agents/far/adopting/host.ts'
 import { look, type FarAccess, type Taken } from '#agents/far/adopting/look.ts'
 import { backTo, giveBack, takeOver } from '#agents/far/adopting/take-over.ts'
 import { checkServers } from '#adopt/watch/check.ts'
+import { loginOf } from '#adopt/watch/login.ts'
 import type { Look } from '#adopt/watch/look.ts'
 import { linesOf, needsFor } from '#adopt/watch/needs.ts'
 import { whatHooksMean } from '#adopt/watch/what-hooks-mean.ts'
@@ -180,8 +181,10 @@ async function adoptionOf(name: string, { file }: ManageOptions): Promise<Adopti
   return readAdoption(file ?? (await adoptedPath(adoptedFolder(), name)))
 }
 
-async function accessOf({ instance, host, port, mysql }: AdoptedHost): Promise<FarAccess> {
-  return { instance, host, port, user: mysql.user, password: await readPassword(mysql.passwordFile) }
+async function accessOf(adopted: AdoptedHost): Promise<FarAccess> {
+  const { instance, host, port } = adopted
+  const { user, password, ca } = await loginOf(adopted)
+  return { instance, host, port, user, password, authority: ca }
 }
 
 /** All that managing keeps of servers that lack nothing, and the hosts where an agent could not work, each with why. */
@@ -210,6 +213,7 @@ function farServer({ host: { host, port, mysql, ssh, start }, uuid, places }: Fo
     config: {
       user: mysql.user,
       passwordFile: mysql.passwordFile,
+      ...(mysql.caFile !== undefined && { caFile: mysql.caFile }),
       serverUuid: uuid,
       ...(ssh && { ssh }),
       ...(start !== undefined && { start }),

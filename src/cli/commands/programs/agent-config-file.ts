@@ -135,6 +135,7 @@ export const agentConfigSchema = exactObject(
         agentHost: text(1, 253),
         user: text(1, 128),
         passwordFile: path('File whose first line is the password of that account.'),
+        caFile: path('PEM of the authority that signed the server’s certificate.'),
         serverUuid: text(36, 36),
         ssh: exactObject(
           {
@@ -160,7 +161,7 @@ export const agentConfigSchema = exactObject(
           'Where everything lies on the host, as its server said when it was adopted.',
         ),
       },
-      ['ssh', 'start'],
+      ['caFile', 'ssh', 'start'],
       'The server is on a host where nothing of Regent runs (docs/guide/adopt-managed.md): written by regent adopt manage.',
     ),
     logLevel: { type: 'string', pattern: `^(${logLevels.join('|')})$`, description: 'How much is logged.' },

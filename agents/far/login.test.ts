@@ -3,20 +3,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { SqlConnection } from '../sql/connections/connection.ts'
-import { passwordOf } from './password.ts'
+import { loginOf } from './login.ts'
 
 it('The password of a far server is as its file has it at each login, and as before while that cannot be read', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'regent-password-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const passwordFile = join(folder, 'password')
   await writeFile(passwordFile, 'first\n')
-  const password = await passwordOf({ passwordFile })
+  const { password, authority } = await loginOf({ user: 'keeper', passwordFile })
+  expect(authority).toBeUndefined()
   expect(await password()).toBe('first')
   await writeFile(passwordFile, 'second\r\n')
   expect(await password()).toBe('second')
   await rm(passwordFile)
   expect(await password()).toBe('second')
-  await expect(passwordOf({ passwordFile })).rejects.toMatchObject({ code: 'REGENT_SECRET_LOST' })
+  await expect(loginOf({ user: 'keeper', passwordFile })).rejects.toMatchObject({ code: 'REGENT_SECRET_LOST' })
 })
 
 it('It is asked for at each login', async () => {
