@@ -89,6 +89,8 @@ export interface StrangersOptions {
   readonly failover?: object
   readonly reseed?: 'automatic'
   readonly start?: false
+  /** Its owner has semi-synchronous replication on. */
+  readonly semiSync?: true
   /** The hosts file names the authority of each server’s certificate. */
   readonly authorities?: true
 }
@@ -246,6 +248,7 @@ export class Strangers {
       `GRANT ALL ON *.* TO admin@'%'`,
       `REVOKE SYSTEM_USER ON *.* FROM admin@'%'`,
     )
+    await this.#setSemiSync()
     for (const replica of replicas)
       await replica.sql(
         'RESET BINARY LOGS AND GTIDS',
@@ -257,6 +260,18 @@ export class Strangers {
     for (const replica of replicas)
       await replica.sql(
         `SELECT WAIT_FOR_EXECUTED_GTID_SET('${String((await source?.sql('SELECT @@gtid_executed AS g'))?.[0]?.['g']).replaceAll('\n', '')}', 60)`,
+      )
+  }
+
+  async #setSemiSync(): Promise<void> {
+    if (this.#options.semiSync !== true) return
+    for (const [at, host] of this.hosts.entries())
+      await host.sql(
+        'SET sql_log_bin = 0',
+        `INSTALL PLUGIN rpl_semi_sync_source SONAME 'semisync_source.so'`,
+        `INSTALL PLUGIN rpl_semi_sync_replica SONAME 'semisync_replica.so'`,
+        'SET GLOBAL rpl_semi_sync_source_timeout = 7777',
+        `SET GLOBAL rpl_semi_sync_${at === 0 ? 'source' : 'replica'}_enabled = ON`,
       )
   }
 

@@ -3,6 +3,7 @@ import { SqlConnection } from '#agents/sql/connections/connection.ts'
 import { textOf } from '#agents/sql/connections/statements.ts'
 import { ownSession } from '#failover/settings/own-session.ts'
 import type { FarPlaces } from '#agents/instance/config.ts'
+import { semiSyncNames } from './semi-sync.ts'
 
 /** How a server is reached that is to be managed. */
 export interface FarAccess {
@@ -27,6 +28,8 @@ export const persistedWhileManaged: Persisted = { super_read_only: 'ON', offline
 /** What managing keeps of a server: where its files are, and what its owner had persisted. */
 export interface Taken {
   readonly persisted: Persisted
+  /** As the server runs; empty where its plugins were not loaded. */
+  readonly semiSync: Persisted
   readonly places: FarPlaces
 }
 
@@ -47,6 +50,7 @@ export async function look(access: FarAccess, dataDir: string | undefined): Prom
     const places = await valuesIn(session, 'global_variables', placeNames)
     return {
       persisted: await valuesIn(session, 'persisted_variables', Object.keys(persistedWhileManaged)),
+      semiSync: await valuesIn(session, 'global_variables', semiSyncNames),
       places: placesOf((name) => places[name] ?? '', dataDir),
     }
   } finally {

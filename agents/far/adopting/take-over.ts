@@ -4,6 +4,7 @@ import { accountsAnew, instancesOf, literal, recordFingerprints, schemaStatement
 import { replicationUser } from '#agents/ports/server.ts'
 import type { SqlConnection } from '#agents/sql/connections/connection.ts'
 import { textOf } from '#agents/sql/connections/statements.ts'
+import { semiSyncBack, sidesOf } from './semi-sync.ts'
 import { openSession, persistedWhileManaged, type FarAccess, type Persisted } from './look.ts'
 
 /** Longer than three short transactions take to be applied by replicas that lag a little. */
@@ -39,29 +40,52 @@ export async function takeOver(
     })
 }
 
-/**
- * What a start of these servers finds is as it was before they were managed; they themselves go on as they are.
- *
- * @param before what their owner had persisted, by instance
- */
-export async function giveBack(
-  servers: readonly FarAccess[],
-  before: Readonly<Record<string, Persisted>>,
-): Promise<void> {
-  for (const server of servers)
-    await withSession(server, async (session) => {
-      for (const statement of backTo(before[server.instance] ?? {})) await session.query(statement)
-    })
+/** How servers were before they were managed, by instance. */
+export interface Before {
+  readonly persisted: Readonly<Record<string, Persisted>>
+  readonly semiSync: Readonly<Record<string, Persisted>>
 }
 
-/** What makes it so again. Pure. */
-export function backTo(before: Persisted): readonly string[] {
-  return Object.keys(persistedWhileManaged).map((name) => {
-    const value = before[name]
-    return value === undefined
-      ? `RESET PERSIST IF EXISTS ${name}`
-      : `SET PERSIST_ONLY ${name} = ${value === 'ON' || value === 'OFF' ? value : literal(value)}`
-  })
+/**
+ * What a start of these servers finds is as it was before they were managed, and so is semi-synchronous replication:
+ * nobody is there any more who would let writes go on without a replica. They themselves go on as they are.
+ *
+ * @returns why a server was not given back, by instance
+ */
+export async function giveBack(servers: readonly FarAccess[], before: Before): Promise<ReadonlyMap<string, unknown>> {
+  const failures = new Map<string, unknown>()
+  const primaries: FarAccess[] = []
+  const give = async (access: FarAccess, isPrimary: boolean): Promise<void> => {
+    try {
+      const isOpen = await withSession(access, async (session) => {
+        const [row] = await session.query('SELECT @@global.read_only AS closed')
+        const isOpen = textOf(row, 'closed') === '0'
+        if (isOpen === isPrimary)
+          for (const statement of backTo(before, access.instance, isOpen)) await session.query(statement)
+        return isOpen
+      })
+      if (isOpen && !isPrimary) primaries.push(access)
+    } catch (error) {
+      failures.set(access.instance, error)
+    }
+  }
+  for (const access of servers) await give(access, false)
+  // A primary waits for replicas that acknowledge already.
+  for (const access of primaries) await give(access, true)
+  return failures
+}
+
+/** What makes one server so again, that is primary now or is not. Pure. */
+export function backTo({ persisted, semiSync }: Before, instance: string, isPrimary: boolean): readonly string[] {
+  return [
+    ...Object.keys(persistedWhileManaged).map((name) => {
+      const value = persisted[instance]?.[name]
+      return value === undefined
+        ? `RESET PERSIST IF EXISTS ${name}`
+        : `SET PERSIST_ONLY ${name} = ${value === 'ON' || value === 'OFF' ? value : literal(value)}`
+    }),
+    ...semiSyncBack(semiSync[instance] ?? {}, sidesOf(Object.values(semiSync)), isPrimary),
+  ]
 }
 
 /** Rejects with the error, and with the server where that came from. */

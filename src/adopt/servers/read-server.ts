@@ -33,6 +33,9 @@ const variablesStatement = `SHOW GLOBAL VARIABLES WHERE Variable_name IN (${vari
 const semiSyncStatement =
   "SHOW GLOBAL STATUS WHERE Variable_name IN ('Rpl_semi_sync_source_status', 'Rpl_semi_sync_master_status')"
 
+/** What MHA’s manager holds at the master while it watches that (`MHA::DBHelper`). */
+const mhaLock = 'MHA_Master_High_Availability_Monitor'
+
 const dumpsStatement = `SELECT HOST AS host FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'`
 
 /** Rejects with a `LookFailure`; `noMysql` for a version that no dialect knows. */
@@ -99,6 +102,7 @@ export async function readServer(session: ServerSession, facts: ServerFacts, dea
     readOnly: isOn(row, 'readOnly'),
     superReadOnly: isOn(row, 'superReadOnly'),
     offline: isOn(row, 'offline'),
+    mhaWatches: isOn(row, 'mhaWatches'),
     executed: gtidsOf(textOf(row, 'executed')),
     binlog: binlog === undefined ? null : positionOf(textOf(binlog, 'File'), binlog['Position']),
     channels: channels.map((one) => channelFrom(dialect, one)),
@@ -111,6 +115,7 @@ function stateStatement({ executed, superReadOnly }: Dialect): string {
     `${superReadOnly ? '@@GLOBAL.super_read_only' : '0'} AS superReadOnly`,
     `${superReadOnly ? '@@GLOBAL.offline_mode' : '0'} AS offline`,
     `${executed ?? "''"} AS executed`,
+    `IS_USED_LOCK('${mhaLock}') IS NOT NULL AS mhaWatches`,
   ]
   return `SELECT ${columns.join(', ')}`
 }

@@ -77,6 +77,8 @@ export interface SeenServer extends ServerFacts {
   readonly readOnly: boolean
   readonly superReadOnly: boolean
   readonly offline: boolean
+  /** MHA’s manager watches it as its master. */
+  readonly mhaWatches: boolean
   /** `gtid_executed`, as text without white space; '' without GTIDs. */
   readonly executed: string
   /** The end of its own binlog; null where it writes none. */

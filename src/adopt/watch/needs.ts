@@ -6,6 +6,7 @@ import { treeOf } from './links.ts'
 import { answers, type Look } from './look.ts'
 import { findPrimary } from './primary.ts'
 import { requirements, setting, wordIn, type Lack, type Lacking } from './requirements.ts'
+import { whatSemiSyncBecomes } from './semi-sync-off.ts'
 import { whatNoSshMeans } from './without-ssh.ts'
 
 /** What several servers lack in the same words, or the whole cluster does. */
@@ -39,7 +40,11 @@ function together(name: string, found: readonly Lacking[]): readonly Need[] {
 export function needsOf(adoption: Adoption, looks: readonly Look[]): NonNullable<ExplainView['watched']> {
   return {
     missing: needsFor(adoption, looks).flatMap(linesOf),
-    notes: [...together('', slowWitnesses(looks)).flatMap(linesOf), ...whatNoSshMeans(adoption)],
+    notes: [
+      ...together('', slowWitnesses(looks)).flatMap(linesOf),
+      ...whatSemiSyncBecomes(adoption, looks),
+      ...whatNoSshMeans(adoption),
+    ],
     servers: looks.map(({ host, server }) => `${host.instance} at ${addressText(host)}: ${describeDialect(server)}`),
   }
 }

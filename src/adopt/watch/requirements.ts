@@ -84,6 +84,10 @@ export const requirements: readonly Requirement[] = [
     dialect.onlyWatched === '' ? undefined : { why: `it is ${version}: ${dialect.onlyWatched}` },
   ),
   server('all privileges', lackOfPrivileges),
+  server('no manager of MHA', ({ server: { mhaWatches } }) => {
+    const why = 'MHA’s manager watches it, and two managers elect two primaries: stop MHA’s first, by masterha_stop'
+    return mhaWatches ? { why } : undefined
+  }),
   server('a binlog', ({ server: { logBin } }) => {
     return logBin
       ? undefined

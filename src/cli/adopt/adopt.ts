@@ -26,7 +26,7 @@ import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
 import { paintFor } from '../terminal/paint.ts'
 import type { AdoptOptions } from './adopt-options.ts'
-import { refuseOtherPort, startWatching } from './background.ts'
+import { refuseOtherPort, startWatchingAnew } from './background.ts'
 import { interfaceSaid, keepInterface } from './interface.ts'
 
 /** Looks at the servers, says what is found and missing, and has them watched unless only a check was asked for. */
@@ -94,8 +94,8 @@ async function adoptInto(
   await keepAdoption(folder, adoption)
   adopted()
   await keepInterface(io, door, options)
-  const { host, port } = await startWatching(io, options.port)
   const { cluster } = adoption
+  const { host, port } = await startWatchingAnew(io, cluster, options.port)
   const sentence = `${cluster} is watched from now on (API on ${host}:${port}); nothing of it is changed`
   if (isJson) return io.out(toJson({ ...asJson(adoption, checked), sentence }))
   io.out('')

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { open } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   adoptedFiles,
   adoptedFolder,
@@ -8,7 +9,7 @@ import {
   type AdoptedFolder,
   type AdoptedManager,
 } from '#adopt/adopted-folder.ts'
-import { RegentError } from '#common/errors/errors.ts'
+import { codeOf, RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { frugalNode } from '#common/process/frugal-environment.ts'
 import { freeApiPort } from '#local/addresses/addresses.ts'
@@ -16,11 +17,14 @@ import { endProcess, isAlive } from '#local/processes/process-identity.ts'
 import { underCommandLock } from '#local/supervisor/background.ts'
 import { backgroundEnvironment } from '#local/supervisor/child.ts'
 import { regentCommand } from '#local/supervisor/regent-command.ts'
+import { openWatched } from '../connection/connect.ts'
 import type { Io } from '../terminal/io.ts'
 
 const host = '127.0.0.1'
 const usualPort = 9_510
 const startDeadlineMs = 30_000
+/** The manager looks for new files once a second. */
+const takenUpMs = 10_000
 
 /**
  * Starts the manager that watches where none runs, in a session of its own, so that it survives the terminal. Throws
@@ -41,6 +45,22 @@ export async function startWatching(io: Io, port: number | undefined): Promise<A
       return start(folder, port ?? before?.port ?? (await freeApiPort(host, usualPort, new Set())))
     },
   )
+}
+
+/**
+ * As `startWatching`, and waits until the manager has taken up a cluster that was adopted just now: the next command is
+ * to find that cluster.
+ */
+export async function startWatchingAnew(io: Io, cluster: string, port?: number): Promise<AdoptedManager> {
+  const manager = await startWatching(io, port)
+  const { client, path } = await openWatched(cluster)
+  const until = performance.now() + takenUpMs
+  while (performance.now() < until) {
+    const view = await client.get(path).catch((error: unknown) => codeOf(error))
+    if (view !== 'REGENT_NOT_FOUND') break
+    await sleep(50)
+  }
+  return manager
 }
 
 /** Throws `REGENT_ALREADY_RUNNING` where the manager that watches listens on another port than is asked for. */
@@ -75,7 +95,7 @@ async function start(folder: AdoptedFolder, port: number): Promise<AdoptedManage
   while (child.exitCode === null && child.signalCode === null && performance.now() < until) {
     const manager = await readManager(folder)
     if (manager?.pid === child.pid && manager !== undefined) return manager
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await sleep(50)
   }
   throw new RegentError(
     'REGENT_REFUSED',

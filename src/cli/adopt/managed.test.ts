@@ -62,6 +62,12 @@ const lacks: Readonly<Record<string, readonly (readonly [Scene, readonly string[
       ['shop-1: account regent lacks GRANT OPTION', '  GRANT ALL PRIVILEGES ON *.* TO `regent`@`%` WITH GRANT OPTION;'],
     ],
   ],
+  'no manager of MHA': [
+    [
+      server1({ mhaWatches: true }),
+      ['shop-1: MHA’s manager watches it, and two managers elect two primaries: stop MHA’s first, by masterha_stop'],
+    ],
+  ],
   'a binlog': [
     [
       server1({ logBin: false, logReplicaUpdates: false }),
@@ -332,7 +338,13 @@ describe('Servers', () => {
     const file = join(home, 'adoption.yaml')
     await writeFile(file, stringify(anAdoption(scene)))
     const servers = looksOf(scene).map(({ host }) => ({
-      ...{ host, uuid: uuidOf(host.instance), persisted: {}, places: { pidFile: '/r/p', dataDir: '/d' } as FarPlaces },
+      ...{
+        host,
+        uuid: uuidOf(host.instance),
+        persisted: {},
+        semiSync: {},
+        places: { pidFile: '/r/p', dataDir: '/d' } as FarPlaces,
+      },
       access: { ...gone, instance: host.instance, port: host.port, user: 'regent', password: '', authority: undefined },
     }))
     const [check, find] = [

@@ -3,15 +3,16 @@ import { adoptedFolder, adoptedPath, keepAdoption, prepareFolder } from '#adopt/
 import { hostsOf, readAdoption, type Adoption, type AdoptedHost } from '#adopt/adoption.ts'
 import { whyNoHost } from '#agents/far/adopting/host.ts'
 import { look, type FarAccess, type Taken } from '#agents/far/adopting/look.ts'
-import { backTo, giveBack, takeOver } from '#agents/far/adopting/take-over.ts'
+import { backTo, giveBack, takeOver, type Before } from '#agents/far/adopting/take-over.ts'
 import { checkServers } from '#adopt/watch/check.ts'
 import { loginOf } from '#adopt/watch/login.ts'
 import type { Look } from '#adopt/watch/look.ts'
 import { linesOf, needsFor } from '#adopt/watch/needs.ts'
 import { whatHooksMean } from '#adopt/watch/what-hooks-mean.ts'
+import { whatSemiSyncBecomes } from '#adopt/watch/semi-sync-off.ts'
 import { whatNoSshMeans } from '#adopt/watch/without-ssh.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
-import { say } from '#common/sentence/sentence.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { folderOf } from '#local/clusters/cluster-index.ts'
 import { createCluster, type FarServer } from '#local/clusters/prepare.ts'
 import { replaceJson } from '#local/files/durable-file.ts'
@@ -19,12 +20,12 @@ import { readJsonIfThere } from '#local/files/input-file.ts'
 import { readClusterIfThere } from '#local/folder/cluster-file.ts'
 import { readSecret } from '#local/folder/secrets.ts'
 import { checkHookSecrets, composeSpec, readSpec } from '#local/folder/spec-file.ts'
-import { layoutOf } from '#local/folder/state-layout.ts'
+import { layoutOf, type StateLayout } from '#local/folder/state-layout.ts'
 import { purgeCluster, startSupervisor, stopCluster, underCommandLock } from '#local/supervisor/background.ts'
 import { waitUntilWritable } from '../local/up/wait-until-writable.ts'
 import type { Io } from '../terminal/io.ts'
 import { refused } from './adopt.ts'
-import { startWatching } from './background.ts'
+import { startWatchingAnew } from './background.ts'
 
 export interface ManageOptions {
   readonly file?: string
@@ -47,7 +48,7 @@ export async function manage(
   await checkHookSecrets('the adoption', adoption)
   const checked = await check(adoption)
   const missing = needsFor(adoption, checked.looks).flatMap(linesOf)
-  for (const line of whatNoSshMeans(adoption)) io.out(line)
+  for (const line of [...whatSemiSyncBecomes(adoption, checked.looks), ...whatNoSshMeans(adoption)]) io.out(line)
   refuseFor(io, name, missing)
   if (checked.refusals.length > 0) throw refused(adoption, checked, false)
   const { servers, unreached } = await find(checked.looks)
@@ -112,8 +113,12 @@ async function begin(io: Io, { adoption, primary, servers }: FoundAll, options: 
     mysql: noPrograms,
     far: servers.map(farServer),
   })
-  const before = Object.fromEntries(servers.map(({ host, persisted }) => [host.instance, persisted]))
-  await replaceJson(layout.persistedBefore, before)
+  const before: Before = {
+    persisted: Object.fromEntries(servers.map(({ host, persisted }) => [host.instance, persisted])),
+    semiSync: Object.fromEntries(servers.map(({ host, semiSync }) => [host.instance, semiSync])),
+  }
+  await replaceJson(layout.persistedBefore, before.persisted)
+  await replaceJson(layout.semiSyncBefore, before.semiSync)
   try {
     io.note('making accounts, and what each start of these servers is to find')
     const all = servers.map(({ access }) => access)
@@ -147,13 +152,11 @@ export async function watchAgain(io: Io, name: string, options: ManageOptions): 
     (words) => io.note(words),
     async () => {
       await stopCluster(layout)
-      const before = (await readJsonIfThere(layout.persistedBefore, say`what was persisted before`)) as
-        Before | undefined
-      await giveBackAll(io, hostsOf(adoption), before ?? {})
+      await giveBackAll(io, hostsOf(adoption), await readBefore(layout))
       return purgeCluster(layout, 'keep')
     },
   )
-  const { host, port } = await startWatching(io, undefined)
+  const { host, port } = await startWatchingAnew(io, name)
   io.out(`${name} is watched again (API on ${host}:${port}), and its manager and agents ended`)
   if (!isDeepStrictEqual(hooks, adoption.hooks))
     io.out('  its hooks were others than those of the hosts file: write them there before it is managed again')
@@ -162,18 +165,28 @@ export async function watchAgain(io: Io, name: string, options: ManageOptions): 
   io.out(`  regent adopt remove ${name}  watch it no more`)
 }
 
-type Before = Parameters<typeof giveBack>[1]
+async function readBefore(layout: StateLayout): Promise<Before> {
+  const read = async (file: string, what: Sentence) =>
+    ((await readJsonIfThere(file, what)) ?? {}) as Before['persisted' | 'semiSync']
+  return {
+    persisted: await read(layout.persistedBefore, say`what was persisted before`),
+    semiSync: await read(layout.semiSyncBefore, say`how semi-synchronous replication was set before`),
+  }
+}
 
 /** A server that does not answer keeps nobody from going back: what is to be done there is printed. */
 async function giveBackAll(io: Io, hosts: readonly AdoptedHost[], before: Before): Promise<void> {
-  for (const host of hosts) {
-    try {
-      await giveBack([await accessOf(host)], before)
-    } catch (error) {
-      io.out(`${host.instance} was not given back: ${describeError(error)}`)
-      io.out('  each of its starts stays closed until that is run there:')
-      for (const statement of backTo(before[host.instance] ?? {})) io.out(`    ${statement};`)
-    }
+  const servers: FarAccess[] = []
+  const unread = new Map<string, unknown>()
+  for (const host of hosts)
+    await accessOf(host).then(
+      (access) => servers.push(access),
+      (error: unknown) => unread.set(host.instance, error),
+    )
+  for (const [instance, error] of [...unread, ...(await giveBack(servers, before))]) {
+    io.out(`${instance} was not given back: ${describeError(error)}`)
+    io.out('  each of its starts stays closed until that is run there:')
+    for (const statement of backTo(before, instance, false)) io.out(`    ${statement};`)
   }
 }
 

@@ -79,7 +79,7 @@ async function watchedOf(wanted: string | undefined): Promise<string | undefined
 }
 
 /** The manager that watches adopted clusters. Throws `REGENT_API_UNREACHABLE` where none runs. */
-async function openWatched(cluster: string, tokenFile: string | undefined): Promise<Connection> {
+export async function openWatched(cluster: string, tokenFile?: string): Promise<Connection> {
   const folder = adoptedFolder()
   const manager = await readManager(folder)
   if (manager === undefined)

@@ -24,6 +24,8 @@ export interface StateLayout {
   readonly records: string
   /** What the owner of adopted servers had each start of theirs find, by instance. */
   readonly persistedBefore: string
+  /** How semi-synchronous replication was set on them, by instance. */
+  readonly semiSyncBefore: string
 }
 
 /** The layout of a cluster's folder; `dir` is absolute. */
@@ -50,6 +52,7 @@ export function layoutOf(dir: string): StateLayout {
     routes: join(dir, 'routes.json'),
     records: join(dir, 'records'),
     persistedBefore: join(dir, 'persisted-before.json'),
+    semiSyncBefore: join(dir, 'semi-sync-before.json'),
   }
 }
 
@@ -64,6 +67,7 @@ export function ownEntries(layout: StateLayout): readonly string[] {
     layout.routes,
     layout.spec,
     layout.persistedBefore,
+    layout.semiSyncBefore,
     layout.cluster,
   ]
 }

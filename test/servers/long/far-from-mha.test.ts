@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { until } from '#test/support/bare-instance.ts'
 import { monotonicMs } from '#test/support/monotonic.ts'
 import { Strangers, strangersPassword } from '#test/support/strangers.ts'
 import { stopWriters, Writer } from '#test/support/writer.ts'
@@ -34,6 +35,16 @@ master_ip_failover_script=${script}\n${servers.join('')}`,
     expect(adopted, adopted.stderr).toMatchObject({ code: 0 })
     expect(adopted.stdout).toContain('ping_interval')
     expect((await strangers.regent('topology', 'shop')).stdout).toContain('WRITABLE')
+    // What MHA’s manager does where it watches.
+    const mha = await strangers.hostOf('shop-0').root()
+    await mha.query(`SELECT GET_LOCK('MHA_Master_High_Availability_Monitor', 10)`)
+    const check = () => strangers.regent('adopt', 'manage', 'shop', '--check')
+    expect(await check()).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('shop-0: MHA’s manager watches it') as string,
+    })
+    mha.destroy()
+    await until(async () => (await check()).code === 0, 'MHA’s manager has ended')
     const cluster = await strangers.manage({ file: false })
     await cluster.whole()
     expect((await strangers.regent('adopt', 'manage', 'shop', '--check')).stderr).toContain(
