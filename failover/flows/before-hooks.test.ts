@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { decide } from '../decide.ts'
-import { aSituation, deadServer } from '../testing.ts'
+import { aSituation, deadServer, fetchIntent, promised, shop1 } from '../testing.ts'
 import type { HookRun, Recovery } from '../protocol/notes.ts'
 import { askAgainMs } from './before-hooks.ts'
 
@@ -104,5 +104,57 @@ describe('A failover that a hook stops', () => {
   it('is done for a person', () => {
     expect(kindsOf(decided(stopping, asked))).toEqual(['promise'])
     expect(kindsOf(decided(stopping, asked, 'undone'))).toEqual(['hooks'])
+  })
+})
+
+describe('A failover that accepts a loss, behind a hook that switches the lost primary off', () => {
+  const lostTo = { server: { channel: { ioRunning: 'connecting' } } } as const
+  const powerOff = [{ command: ['ipmi'] }]
+  const ofPower = (state: HookRun['state'], more: Partial<HookRun> = {}) =>
+    runOf(0, state, { moment: 'powerOff', hook: 'ipmi', ...more })
+
+  function lost(runs: readonly HookRun[] | null, given: object = {}, outcome: Recovery['outcome'] = 'running') {
+    const situation = aSituation({
+      views: {
+        'shop-0': { reachable: false },
+        'shop-1': { ...lostTo, ...promised() },
+        'shop-2': { ...lostTo, ...promised() },
+      },
+      spec: { mode: 'async', failover: { automatic: true, acceptLoss: 'always' }, hooks: { powerOff } },
+      record: { acks: 0, acksWanted: 0, intent: fetchIntent() },
+      nowMs: 60_000,
+      leaseBlockedSinceMs: 50_000,
+    })
+    const recovery = runs === null ? undefined : recoveryWith(runs, outcome)
+    return decide({
+      ...situation,
+      wallMs,
+      notes: { ...situation.notes, recoveries: recovery ? [recovery] : [] },
+      ...(recovery && outcome === 'running' && { recovery }),
+      ...given,
+    })
+  }
+
+  it('asks for the proof before another one leads', () => {
+    expect(lost(null).actions).toMatchObject([{ kind: 'hooks', moment: 'powerOff', successor: shop1 }])
+    expect(lost([ofPower('running', { by: 'me' })]).actions).toEqual([])
+  })
+
+  it('goes on with the proof', () => {
+    expect(kindsOf(lost([ofPower('succeeded')]))).toEqual(['commit'])
+  })
+
+  it.each(['failed', 'unknown', 'skipped'] as const)('stops with a hook that is %s, which proves nothing', (state) => {
+    expect(lost([ofPower(state, { said: 'no answer' })])).toMatchObject({
+      ...{ flow: null, blocked: true, actions: [] },
+      stopped: 'no failover: hook ipmi stopped it: no answer',
+    })
+  })
+
+  it('asks anew at once where nobody knows how it ended, and after a while where it failed', () => {
+    expect(kindsOf(lost([ofPower('unknown')], {}, 'undone'))).toEqual(['hooks'])
+    const failed = [ofPower('failed', { stops: true })]
+    expect(kindsOf(lost(failed, {}, 'undone'))).toEqual([])
+    expect(kindsOf(lost(failed, { wallMs: wallMs + 10 + askAgainMs }, 'undone'))).toEqual(['hooks'])
   })
 })

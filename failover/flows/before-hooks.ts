@@ -26,13 +26,25 @@ interface Stopped {
 
 /**
  * What is decided, behind the hooks that run before it: where a failover or a switchover begins, nothing of it is done
- * until they have ended. In any mode; without such hooks nothing is decided otherwise.
+ * until they have ended; and nobody leads in place of a primary of whom nobody hears before a hook said that this one
+ * is off. In any mode; without such hooks nothing is decided otherwise.
  */
 export function behindHooks(situation: Situation, decided: Decided): Decided {
   const moment = beforeFlow[decided.flow ?? '']
-  const hooks = moment === undefined ? [] : hooksAt(situation.spec.hooks, moment)
-  const held = decided.actions.filter((action) => begins(situation, decided, action))
-  if (moment === undefined || hooks.length === 0 || held.length === 0) return decided
+  const begun = moment === undefined ? decided : behind(situation, decided, { moment, holds: begins })
+  return behind(situation, begun, { moment: 'powerOff', holds: needsProof })
+}
+
+interface Gate {
+  readonly moment: HookMoment
+  /** Of these actions none is done before its hooks have ended. */
+  readonly holds: (situation: Situation, decided: Decided, action: Action) => boolean
+}
+
+function behind(situation: Situation, decided: Decided, { moment, holds }: Gate): Decided {
+  const hooks = hooksAt(situation.spec.hooks, moment)
+  const held = hooks.length === 0 ? [] : decided.actions.filter((action) => holds(situation, decided, action))
+  if (held.length === 0) return decided
   const before = howFar(situation, moment)
   const others = decided.actions.filter((action) => !held.includes(action))
   switch (before.is) {
@@ -65,16 +77,26 @@ function begins({ record, recovery }: Situation, { flow }: Decided, action: Acti
   return !isCommitted && ['commit', 'promise', 'demote', 'fetch'].includes(action.kind)
 }
 
+/** Of another server that leads with what was accepted to be lost. A person who asks has seen what is wrong. */
+function needsProof(situation: Situation, _: Decided, action: Action): boolean {
+  return action.kind === 'commit' && action.loses === true && !asksForFailover(situation)
+}
+
 function howFar(situation: Situation, moment: HookMoment): Before {
   const { manager } = situation
   const runs = runsUnderWay(situation, moment)
-  const stop = runs.find(({ stops }) => stops === true)
+  const stop = runs.find((run) => run.stops === true || provesNothing(run))
   if (stop !== undefined && !asksForFailover(situation)) return { is: 'stopped', run: stop, againMs: null }
   // One that another manager began is no reason to wait: that manager is gone.
   const waited = runs.find(({ state, by }) => state === 'due' || (state === 'running' && by === manager))
   if (waited?.state === 'running') return { is: 'running', run: waited }
   if (runs.length > 0) return { is: waited === undefined ? 'done' : 'due' }
   return stoppedBefore(situation, moment) ?? { is: 'due' }
+}
+
+/** Nobody knows whether the host is off. */
+function provesNothing({ moment, state }: HookRun): boolean {
+  return moment === 'powerOff' && ['failed', 'unknown', 'skipped'].includes(state)
 }
 
 function runsUnderWay({ notes, recovery }: Situation, moment: HookMoment): readonly HookRun[] {

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox'
-import { hookMoments, momentNames, type HookMoment } from './hook-moments.ts'
+import { hookMoments, momentNames, waitedFor, type HookMoment } from './hook-moments.ts'
 import { strangerIn } from './hook-words.ts'
 
 /**
@@ -153,7 +153,9 @@ function whyWrong(hook: Hook, moment: HookMoment, secret: 'secretFile' | 'secret
   const { command, shell, webhook, onFailure } = hook
   const said = [command, shell, webhook].filter((one) => one !== undefined)
   if (said.length !== 1) return ` has ${said.length} of command, shell and webhook; allowed is exactly one of them`
-  if (onFailure === 'stop' && !moment.startsWith('before'))
+  if (onFailure === 'continue' && moment === 'powerOff')
+    return '.onFailure is "continue"; allowed at powerOff is stop: a hook that fails proves nothing'
+  if (onFailure === 'stop' && !waitedFor.includes(moment))
     return `.onFailure is "stop"; allowed at ${moment} is continue: only what has not begun can be stopped`
   if (command !== undefined) return whyWrongCommand(command)
   if (shell !== undefined) return whyWrongText('.shell', shell)

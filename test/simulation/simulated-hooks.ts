@@ -67,9 +67,17 @@ export class SimulatedHooks implements HookPort {
 
 /** Two hooks at each moment. */
 export const hooksEverywhere: NonNullable<ClusterSpec['hooks']> = Object.fromEntries(
-  (['detected', 'beforeFailover', 'afterFailover', 'beforeSwitchover', 'afterSwitchover', 'failed'] as const).map(
-    (moment) => [moment, [{ command: ['first'] }, { command: ['second'] }]],
-  ),
+  (
+    [
+      'detected',
+      'beforeFailover',
+      'powerOff',
+      'afterFailover',
+      'beforeSwitchover',
+      'afterSwitchover',
+      'failed',
+    ] as const
+  ).map((moment) => [moment, [{ command: ['first'] }, { command: ['second'] }]]),
 )
 
 /** What was to follow the last failover has followed: each hook once. */

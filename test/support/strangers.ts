@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Connection } from 'mysql2/promise'
 import { stringify } from 'yaml'
+import type { Hooks } from '#failover/protocol/hook.ts'
 import { passwordFor } from '#common/mysql/account-password.ts'
 import { runCommand } from '#common/process/run-command.ts'
 import { layoutOf, logPath } from '#local/folder/state-layout.ts'
@@ -87,6 +88,8 @@ export interface StrangersOptions {
   readonly roads?: true
   readonly mode?: 'async' | 'semisync'
   readonly failover?: object
+  /** By the folder where everything of the test lies. */
+  readonly hooks?: (home: string) => Hooks
   readonly reseed?: 'automatic'
   readonly start?: false
   /** Its owner has semi-synchronous replication on. */
@@ -282,7 +285,16 @@ export class Strangers {
     await mkdir(layout.secrets, { recursive: true, mode: 0o700 })
     await writeFile(layout.accountSecret, `${clusterSecret}\n`, { mode: 0o600 })
     await this.writeKnownHosts()
-    const { mode = 'async', failover = {}, reseed = 'manual', start, roads, sqlRoads, authorities } = this.#options
+    const {
+      mode = 'async',
+      failover = {},
+      reseed = 'manual',
+      hooks,
+      start,
+      roads,
+      sqlRoads,
+      authorities,
+    } = this.#options
     const nameOf = (ordinal: number) => `shop-${ordinal}`
     for (const [ordinal, { folder }] of this.hosts.entries())
       await copyFile(join(folder, 'data', 'ca.pem'), this.authorityFile(nameOf(ordinal)))
@@ -300,6 +312,7 @@ export class Strangers {
         mysql: { user: 'keeper', passwordFile },
         failover: { windowMs: 0, ...failover },
         reseed,
+        ...(hooks && { hooks: hooks(this.home) }),
         hosts: this.hosts.map((host, at) => ({
           host: host.address,
           ...(authorities === true && {

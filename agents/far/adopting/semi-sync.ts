@@ -1,4 +1,5 @@
-import type { Persisted } from './look.ts'
+/** By name, as a server has them. */
+type Values = Readonly<Record<string, string>>
 
 /** Of MySQL, where the plugin was not loaded before: its owner knew nothing of it. */
 const byDefault = {
@@ -19,7 +20,7 @@ export interface Sides {
   readonly replica: boolean
 }
 
-export function sidesOf(servers: readonly Persisted[]): Sides {
+export function sidesOf(servers: readonly Values[]): Sides {
   const isOn = (name: (typeof semiSyncNames)[number]) => servers.some((values) => values[name] === 'ON')
   return { source: isOn('rpl_semi_sync_source_enabled'), replica: isOn('rpl_semi_sync_replica_enabled') }
 }
@@ -28,9 +29,9 @@ export function sidesOf(servers: readonly Persisted[]): Sides {
  * What makes semi-synchronous replication at one server as it was before it was managed. The sides go by who is primary
  * now. A receiver tells its source that it acknowledges when it connects, and so connects anew. Pure.
  */
-export function semiSyncBack(before: Persisted, sides: Sides, isOpen: boolean): readonly string[] {
+export function semiSyncBack(before: Values, sides: Sides, isOpen: boolean): readonly string[] {
   const isReplica = sides.replica && !isOpen
-  const values: Persisted = {
+  const values: Values = {
     ...byDefault,
     ...before,
     rpl_semi_sync_source_enabled: sides.source && isOpen ? 'ON' : 'OFF',

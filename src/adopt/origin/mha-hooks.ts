@@ -2,8 +2,13 @@ import type { Hook, Hooks } from '#failover/protocol/hook.ts'
 import type { HookMoment } from '#failover/protocol/hook-moments.ts'
 import { strangerIn } from '#failover/protocol/hook-words.ts'
 
-/** Scripts of MHA that become hooks. A script that powers a host off becomes none: docs/guide/hooks.md says why. */
-export const hookParameters = ['master_ip_failover_script', 'master_ip_online_change_script', 'report_script'] as const
+/** Scripts of MHA that become hooks. */
+export const hookParameters = [
+  'master_ip_failover_script',
+  'master_ip_online_change_script',
+  'shutdown_script',
+  'report_script',
+] as const
 
 type Script = (typeof hookParameters)[number]
 
@@ -36,6 +41,7 @@ export function hooksOfMha(values: Readonly<Record<string, string>>, file: strin
   const add = (moment: HookMoment, hook: Hook) => (lists[moment] = [...(lists[moment] ?? []), hook])
   const failover = script('master_ip_failover_script')
   const change = script('master_ip_online_change_script')
+  const shutdown = script('shutdown_script')
   const report = script('report_script')
   if (failover !== undefined) {
     // Asked for its status a script moves nothing: so MHA tries it, too.
@@ -52,6 +58,14 @@ export function hooksOfMha(values: Readonly<Record<string, string>>, file: strin
     add('beforeSwitchover', { shell: does('stop', next) })
     add('afterSwitchover', { shell: does('start', next), ...patient })
     if (failover === undefined) add('failed', { shell: does('start', same), ...patient })
+  }
+  if (shutdown !== undefined) {
+    // MHA's other command goes over SSH, and this moment is that of a host which nobody reaches.
+    const does = '--command=$(test "$REGENT_TEST" = true && echo status || echo stop)'
+    add('powerOff', {
+      shell: `${shutdown} ${does} --host="$REGENT_FAILED_HOST" --ip="$REGENT_FAILED_HOST"`,
+      ...patient,
+    })
   }
   if (report !== undefined) {
     const words = `--subject="$REGENT_TEXT" --body="$REGENT_TEXT"`

@@ -59,7 +59,8 @@ export const mhaParameters: Readonly<Record<string, MhaMeaning>> = {
     taken: `hooks.beforeSwitchover (--command=stop) and hooks.afterSwitchover (--command=start); ${onceManaged}`,
   },
   shutdown_script: {
-    none: 'a hook is no proof that a host is off; Regent ends mysqld by SSH, and reads the binlogs of a host that still has power',
+    taken:
+      'hooks.powerOff (--command=stop), where failover.acceptLoss lets another server lead; a host that SSH reaches keeps its power, and its binlogs are read',
   },
   report_script: { taken: `hooks.afterFailover and hooks.failed; ${onceManaged}` },
 }

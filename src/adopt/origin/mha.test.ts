@@ -120,6 +120,7 @@ report_script=/usr/local/bin/own
       ['failed', ['master_ip_failover', 'report']],
       ['beforeSwitchover', ['test']],
       ['afterSwitchover', ['test']],
+      ['powerOff', ['power_manager']],
     ])
     expect(hooks.afterFailover?.[0]?.shell).toContain('/master_ip_failover --vip=10.0.0.9 --command=$(')
     const said = (key: string) => lines.filter((line) => line.includes(key)).map((line) => line.split(/  [→–]  /)[1])
@@ -128,7 +129,7 @@ report_script=/usr/local/bin/own
       expect.stringContaining('hooks.afterFailover'),
       'not taken: only a script below [server default] becomes a hook; write a hook by hand',
     ])
-    expect(said('shutdown_script')).toEqual([expect.stringContaining('a hook is no proof that a host is off')])
+    expect(said('shutdown_script')).toEqual([expect.stringContaining('hooks.powerOff (--command=stop)')])
   })
 
   it('that moves no address at a switchover is told so', async () => {

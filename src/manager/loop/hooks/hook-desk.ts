@@ -3,7 +3,7 @@ import { analyse } from '#failover/decide.ts'
 import type { DecisionInput } from '#failover/judge/situation.ts'
 import type { HooksAction } from '#failover/protocol/decision.ts'
 import { hooksAt, labelOf, type Hook } from '#failover/protocol/hook.ts'
-import type { HookMoment } from '#failover/protocol/hook-moments.ts'
+import { momentNames, waitedFor, type HookMoment } from '#failover/protocol/hook-moments.ts'
 import type { ClusterNotes, HookRun, Recovery } from '#failover/protocol/notes.ts'
 import type { MemberId } from '#topology/snapshot/member.ts'
 import {
@@ -36,8 +36,7 @@ export interface HookDeskParts {
 }
 
 /** Moments whose hooks run beside everything else. */
-const beside: readonly HookMoment[] = ['detected', 'afterFailover', 'afterSwitchover', 'failed']
-const before: readonly HookMoment[] = ['beforeFailover', 'beforeSwitchover']
+const beside = momentNames.filter((moment) => !waitedFor.includes(moment))
 
 /** A run that could not be written down is tried again so often, so much later: less where something waits for it. */
 const claims = { before: { more: 5, afterMs: 200 }, beside: { more: 30, afterMs: 2_000 } } as const
@@ -107,7 +106,7 @@ export class HookDesk {
   #ended({ spec }: DecisionInput, recovery: Recovery, next: Recovery | null): void {
     const moment = momentOf(recovery, next)
     const { notes } = this.#parts
-    notes.changeSoon(skipped(recovery.id, before, 'the recovery ended before'))
+    notes.changeSoon(skipped(recovery.id, waitedFor, 'the recovery ended before'))
     if (moment !== null && hooksAt(spec.hooks, moment).length > 0)
       notes.changeSoon(this.#due(recovery, moment, hooksAt(spec.hooks, moment)))
   }
@@ -211,7 +210,7 @@ export class HookDesk {
       toldOf(loop.input(), { key, recovery, successor, isAsked, machine: hooks.machine }),
     )
     this.#over(key, runsOf(found, key.moment)[key.index], {
-      ...stateOf(end, hook),
+      ...stateOf(end, key.moment, hook),
       said: end.said,
       ms: Math.round((world.clock.monotonicMs() - beganMs) * 10) / 10,
     })
@@ -221,7 +220,7 @@ export class HookDesk {
   async #notClaimed(key: RunKey, run: HookRun): Promise<void> {
     const tries = (this.#claims.get(keyText(key)) ?? 0) + 1
     this.#claims.set(keyText(key), tries)
-    const { more, afterMs } = claims[before.includes(key.moment) ? 'before' : 'beside']
+    const { more, afterMs } = claims[waitedFor.includes(key.moment) ? 'before' : 'beside']
     if (tries > more) return this.#over(key, run, { state: 'skipped', said: 'the store did not take that it begins' })
     await this.#parts.world.timers.sleep(afterMs)
   }
@@ -248,9 +247,9 @@ function chainOf(id: string, moment: HookMoment): string {
   return `${id} ${moment}`
 }
 
-function stateOf({ isDone }: HookEnd, { onFailure }: Hook): Pick<HookRun, 'state' | 'stops'> {
+function stateOf({ isDone }: HookEnd, moment: HookMoment, { onFailure }: Hook): Pick<HookRun, 'state' | 'stops'> {
   if (isDone) return { state: 'succeeded' }
-  return { state: 'failed', ...(onFailure === 'stop' && { stops: true }) }
+  return { state: 'failed', ...((onFailure === 'stop' || moment === 'powerOff') && { stops: true }) }
 }
 
 /** What follows a recovery that has ended. A restart that became a failover has not failed. */
