@@ -4,8 +4,8 @@ import type { Snapshot } from '#topology/snapshot/snapshot.ts'
 import { aSnapshot, gtids, memberOf, type SnapshotShape, type ViewOverrides } from '#topology/testing.ts'
 import { modeOf } from './decide.ts'
 import { backupSettingsSchema, type BackupSettings } from './protocol/backup-settings.ts'
-import type { Action, Decision } from './protocol/decision.ts'
-import { emptyNotes, type ClusterNotes } from './protocol/notes.ts'
+import type { Action, CommitAction, Decision } from './protocol/decision.ts'
+import { emptyNotes, type ClusterNotes, type Loss } from './protocol/notes.ts'
 import { recordVersion, type ClusterRecord, type FetchIntent, type SwitchoverIntent } from './protocol/record.ts'
 import type { DecisionInput, Situation } from './judge/situation.ts'
 import { clusterSpecSchema, type ClusterSpec } from './protocol/spec.ts'
@@ -143,11 +143,20 @@ export function switchoverIntent(overrides: Partial<SwitchoverIntent> = {}): Swi
 }
 
 /** The record a decision commits; fails the test where it commits none. */
-export function committed({ actions }: { readonly actions: readonly Action[] }): ClusterRecord {
+export function committed(decision: { readonly actions: readonly Action[] }): ClusterRecord {
+  return commitIn(decision).next
+}
+
+/** What the commit gives up; undefined for nothing. */
+export function lossIn(decision: { readonly actions: readonly Action[] }): Loss | undefined {
+  return commitIn(decision).loss
+}
+
+function commitIn({ actions }: { readonly actions: readonly Action[] }): CommitAction {
   const commit = actions.find((action) => action.kind === 'commit')
   if (commit === undefined)
     throw new Error(`nothing is committed; actions: ${actions.map(({ kind }) => kind).join(', ') || 'none'}`)
-  return commit.next
+  return commit
 }
 
 /** Orders as short texts, in the order they are sent: `promise shop-1 2@1`, `follow shop-1 counted 1@1`. */

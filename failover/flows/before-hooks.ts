@@ -3,7 +3,7 @@ import { switchoverAsked, type Situation } from '../judge/situation.ts'
 import type { Action, HooksAction } from '../protocol/decision.ts'
 import { hooksAt } from '../protocol/hook.ts'
 import type { HookMoment } from '../protocol/hook-moments.ts'
-import type { HookRun, Recovery } from '../protocol/notes.ts'
+import { isNothing, type HookRun, type Recovery } from '../protocol/notes.ts'
 import type { Decided } from '../steps/step.ts'
 
 /** A hook that stopped a failover, or a switchover that nobody asked for, is asked again after so long. */
@@ -79,7 +79,8 @@ function begins({ record, recovery }: Situation, { flow }: Decided, action: Acti
 
 /** Of another server that leads with what was accepted to be lost. A person who asks has seen what is wrong. */
 function needsProof(situation: Situation, _: Decided, action: Action): boolean {
-  return action.kind === 'commit' && action.loses === true && !asksForFailover(situation)
+  const loss = action.kind === 'commit' ? action.loss : undefined
+  return loss !== undefined && !isNothing(loss) && !asksForFailover(situation)
 }
 
 function howFar(situation: Situation, moment: HookMoment): Before {

@@ -17,7 +17,9 @@ import {
   shop2,
   switchoverIntent,
   type SituationOverrides,
+  lossIn,
 } from '../testing.ts'
+import { unknownLoss } from '../protocol/notes.ts'
 
 const shop3 = memberOf('shop-3')
 
@@ -48,6 +50,7 @@ describe('a forced failover that accepts loss', () => {
   it('lets the one lead that holds the most, and says who may have held more', () => {
     const decision = forced({ views: { 'shop-2': promised(97) } })
     expect(committed(decision)).toMatchObject({ epoch: 2, primary: shop2, syncSet: [] })
+    expect(lossIn(decision)).toEqual(unknownLoss)
     expect(decision.sentence).toContain(
       'forced failover to shop-2: writes that only shop-0 and shop-1 hold are given up',
     )

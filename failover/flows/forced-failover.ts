@@ -2,7 +2,9 @@ import { command, counted, say, type Said } from '#common/sentence/sentence.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
 import { fetchFirst, isFetching } from '../steps/fetching.ts'
 import { promiseAction } from '../steps/promising.ts'
-import { changeRecord, commitTo, dropIntent } from '../steps/commit.ts'
+import { unknownLoss } from '../protocol/notes.ts'
+import { nextRecord } from '../protocol/record.ts'
+import { commitTo, dropIntent } from '../steps/commit.ts'
 import { step, type FlowStep } from '../steps/step.ts'
 import type { Revocation } from '../judge/election/durability.ts'
 import { lostByPrimary } from '../judge/data/lost-by-primary.ts'
@@ -174,7 +176,9 @@ function commitByForce(
   const next = commitTo(situation, winner, promised, winner.holds)
   // By GTIDs nobody else can be told apart from a copy of it.
   const alone = unknown === null ? {} : { syncSet: [], doubted: everybodyBut(situation, winner.member) }
-  return step(why, [{ kind: 'commit', next: { ...next, ...alone }, why }], { reasons })
+  const isCounted = missing.length === 0 && unknown === null && whatIsForgotten(promised) === ''
+  const loss = isCounted ? { transactions: lacking.count(), unheardSeconds: 0 } : unknownLoss
+  return step(why, [{ kind: 'commit', next: { ...next, ...alone }, why, loss }], { reasons })
 }
 
 /** The primary lost something, and a person takes it all the same: whoever holds more counts no more. */
@@ -185,7 +189,8 @@ function primaryAsItIs(situation: Situation, to: InstanceName | null): FlowStep 
   const promises = liveViews(situation.snapshot).map(({ observation }) => observation.stored.promise)
   const epoch = Math.max(record.epoch + 1, ...promises)
   const why = say`forced failover to ${to}, which is taken as it is: ${counted(gone.lost.count(), 'transaction')} that ${gone.heldBy} received from it are given up`
-  return changeRecord({ record }, why, { epoch, syncSet: [], leaving: [], acksWanted: record.acks, intent: null })
+  const next = nextRecord(record, { epoch, syncSet: [], leaving: [], acksWanted: record.acks, intent: null })
+  return step(why, [{ kind: 'commit', next, why, loss: { transactions: gone.lost.count(), unheardSeconds: 0 } }])
 }
 
 function whatIsForgotten(promised: readonly Promised[]): Said {

@@ -8,6 +8,7 @@ import type { Promised } from '../judge/election/promised.ts'
 import { compareDowntime } from '../judge/downtime.ts'
 import { everybodyBut, isUncopied } from '../judge/data/doubted-members.ts'
 import { isFenced, liveView, type Situation } from '../judge/situation.ts'
+import { noLoss, unknownLoss, type Loss } from '../protocol/notes.ts'
 import { nextRecord, type ClusterRecord } from '../protocol/record.ts'
 import { groupNameFor } from './assignments.ts'
 import { wasInFork } from './view.ts'
@@ -60,7 +61,17 @@ export function formAnew(situation: Situation, promised: readonly Promised[], ch
     ...(isOfTwo ? { doubted: everybodyBut(situation, leader.member) } : {}),
     group: { name: keepsName ? record.group.name : nameAfterLoss(situation, leader.member), forming: true },
   })
-  return step(why, [{ kind: 'commit', why, next }], { flow: 'failover' })
+  const loss = keepsName ? noLoss : lossOf(found, choice)
+  return step(why, [{ kind: 'commit', why, next, loss }], { flow: 'failover' })
+}
+
+/** Whoever is silent may hold more, and so may one of two groups that gave the same names to other rows. */
+function lossOf({ lost, leftOut, isOfTwo }: Leader, { accepted }: Choice): Loss {
+  if (accepted.length > 0 || isOfTwo) return unknownLoss
+  return {
+    transactions: Math.max(0, ...[...lost, ...leftOut].map(({ transactions }) => transactions)),
+    unheardSeconds: 0,
+  }
 }
 
 /**

@@ -4,7 +4,8 @@ import { groupName, outsideGroup, type GroupShape } from '#topology/testing-grou
 import { decide, modeOf } from '../decide.ts'
 import { isWell } from '../judge/primary/verdict.ts'
 import type { Action } from '../protocol/decision.ts'
-import { committed, memberElsewhere, never, ordersOf, shop0, shop1, shop2 } from '../testing.ts'
+import { unknownLoss } from '../protocol/notes.ts'
+import { committed, lossIn, memberElsewhere, never, ordersOf, shop0, shop1, shop2 } from '../testing.ts'
 import { lossOfReboot, stepsOfReboot, whyNeverForms, whyNoReboot } from './reboot.ts'
 import { aGroupSituation, groupRecord, nobodyIn, revision, tasksIn, type GroupSituation } from './testing-group.ts'
 
@@ -209,6 +210,7 @@ describe('Where a member that the record names does not answer', () => {
     const decision = after({ views, ...forced(true) })
     expect(committed(decision)).toMatchObject({ epoch: 2, primary: shop0, group: { forming: true } })
     expect(committed(decision).syncSet).not.toContain(shop2)
+    expect(lossIn(decision)).toEqual(unknownLoss)
     expect(decision.sentence).toBe(
       'shop-0 forms the group anew: it holds all 100 transactions of shop-0 and shop-1; given up: what only shop-2 may hold',
     )

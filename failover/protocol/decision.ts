@@ -4,6 +4,7 @@ import type { InstanceName, MemberId } from '#topology/snapshot/member.ts'
 import type { PrimaryRoute } from '#common/ports/platform.ts'
 import type { Condition } from './condition.ts'
 import type { HookMoment } from './hook-moments.ts'
+import type { Loss } from './notes.ts'
 import type { ClusterRecord } from './record.ts'
 import type { Order, OrderName } from './order.ts'
 import type { Word } from './word.ts'
@@ -47,8 +48,8 @@ export interface CommitAction {
   readonly timedOut?: boolean
   /** The change is what a person's failover asked for, though the primary stays the same. */
   readonly isAnswer?: true
-  /** Something may be lost by it: what, is said in the timeline. */
-  readonly loses?: true
+  /** Of a change of the primary: what is given up by that. Absent: nothing. */
+  readonly loss?: Loss
 }
 
 export type FlowKind = 'bootstrap' | 'failover' | 'switchover' | 'restart'

@@ -100,9 +100,26 @@ export interface Recovery {
   readonly outcome: 'running' | 'succeeded' | 'undone' | 'abandoned'
   /** Milliseconds since detection, monotonic, one entry per step. */
   readonly timeline: readonly TimelineEntry[]
+  /** Absent where no other one came to lead. */
+  readonly loss?: Loss
   /** Absent where there are none. */
   readonly hooks?: RecoveryHooks
 }
+
+/** What was given up of what clients may have been told. */
+export interface Loss {
+  /** Transactions that are known of; null where nobody knows. */
+  readonly transactions: number | null
+  /** For so long the lost primary may have taken writes of which nobody heard; null where nobody knows. */
+  readonly unheardSeconds: number | null
+}
+
+export function isNothing({ transactions, unheardSeconds }: Loss): boolean {
+  return transactions === 0 && unheardSeconds === 0
+}
+
+export const noLoss: Loss = { transactions: 0, unheardSeconds: 0 }
+export const unknownLoss: Loss = { transactions: null, unheardSeconds: null }
 
 /** What hooks of a recovery did. A run is written down before it begins: so no other manager begins it again. */
 export interface RecoveryHooks {

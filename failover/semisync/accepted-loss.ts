@@ -106,10 +106,10 @@ function commit(situation: Situation, verdict: Verdict, best: Promised, promised
     : say`whatever it took in its last ${seconds} s`
   const why = say`failing over to ${instanceOf(best.member)} with a loss that failover.acceptLoss allows: ${heardOf(from, known)}, and ${unheard}; ${verdict.sentence}`
   const next = commitTo(situation, best, promised, best.holds)
-  return failing(why, [{ kind: 'commit', next, why, loses: true }])
+  return failing(why, [{ kind: 'commit', next, why, loss: { transactions: known, unheardSeconds: seconds } }])
 }
 
-interface Loss {
+interface CountedLoss {
   /** Transactions that the lost primary was heard to hold and this one does not; null where it did not say. */
   readonly known: number | null
   /**
@@ -120,7 +120,7 @@ interface Loss {
 }
 
 /** @param leastMs for so long it is not heard in any case before another one opens */
-function lossOf(situation: Situation, { view, member }: Promised, leastMs = 0): Loss {
+function lossOf(situation: Situation, { view, member }: Promised, leastMs = 0): CountedLoss {
   const { snapshot, record } = situation
   const primary = viewOf(snapshot, record.primary)
   const seen = primary?.observation ?? null

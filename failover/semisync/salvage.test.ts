@@ -8,6 +8,7 @@ import {
   deadPrimary,
   deadServer,
   fetchIntent,
+  lossIn,
   lostAgent,
   ordersOf,
   promised,
@@ -166,6 +167,7 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
       leaseBlockedSinceMs: 50_000,
     })
     expect(committed(decision)).toMatchObject({ epoch: 2, primary: shop1, intent: null })
+    expect(lossIn(decision)).toEqual({ transactions: 7, unheardSeconds: 6 })
     expect(decision.sentence).toMatch(
       /^failing over to shop-1 with a loss that failover.acceptLoss allows: 7 transactions heard of shop-0, and whatever it took in its last 6 s; /,
     )

@@ -22,6 +22,20 @@ export const recoverySchema = Type.Unsafe<Recovery>(
       timeline: Type.Array(
         Type.Object({ atMs: Type.Number({ description: 'Since detection, monotonic.' }), what: Type.String() }),
       ),
+      loss: Type.Optional(
+        Type.Object(
+          {
+            transactions: nullable(Type.Integer({ description: 'Those that are known of; null: nobody knows.' })),
+            unheardSeconds: nullable(
+              Type.Integer({ description: 'So long the lost primary may have taken writes of which nobody heard.' }),
+            ),
+          },
+          {
+            description:
+              'What was given up of what clients may have been told; absent where no other one came to lead.',
+          },
+        ),
+      ),
       hooks: Type.Optional(
         Type.Object(
           {

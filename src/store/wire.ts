@@ -103,6 +103,7 @@ const recoveryShape = Type.Object(
     toEpoch: orNull(count(1)),
     outcome: Type.Enum(['running', 'succeeded', 'undone', 'abandoned']),
     timeline: Type.Array(Type.Object({ atMs: Type.Number(), what: Type.String() }, strict)),
+    loss: Type.Optional(Type.Object({ transactions: orNull(count(0)), unheardSeconds: orNull(count(0)) }, strict)),
     hooks: Type.Optional(Type.Object({ failureType: Type.String(), runs: Type.Array(hookRunShape) }, strict)),
   },
   strict,

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { noLoss } from '#failover/protocol/notes.ts'
 import type { TestCluster } from '#test/support/cluster.ts'
 import { monotonicMs } from '#test/support/monotonic.ts'
 import { Strangers } from '#test/support/strangers.ts'
@@ -26,6 +27,7 @@ describe('Three servers of somebody else, reached by SSH, in mode async', () => 
     expect(host).not.toBe(strangers.hostOf('shop-0').address)
     await cluster.whole()
     expect(await writer.check()).toMatchObject({ lost: [], duplicated: [], differing: [], instances: 3 })
+    expect((await cluster.recoveries())[0]).toMatchObject({ kind: 'failover', loss: noLoss })
   })
 
   it('what only the binlogs of the dead primary have is read over SSH, and applied before another one leads', async () => {

@@ -39,6 +39,7 @@ describe('Three servers that nothing but SQL reaches, with any loss accepted ahe
     await writer.next(resumedMs, { notBy: strangers.hostOf(dead).address })
     const recovery = await cluster.until('it is recorded', async () => (await cluster.recoveries())[0])
     expect(recovery).toMatchObject({ kind: 'failover' })
+    expect(recovery?.loss?.unheardSeconds).toBeGreaterThan(0)
     expect(JSON.stringify(recovery)).toMatch(new RegExp(`\\d+ transactions? heard of ${dead}`))
     await strangers.hostOf(dead).start()
     const alone = await cluster.until('it is named', () => aloneAt(cluster, dead))

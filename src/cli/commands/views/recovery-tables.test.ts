@@ -15,6 +15,7 @@ const recovery: Recovery = {
   fromEpoch: 1,
   toEpoch: 2,
   outcome: 'succeeded',
+  loss: { transactions: 0, unheardSeconds: 0 },
   timeline: [
     { atMs: 0, what: 'demo-0 reported its mysqld dead' },
     { atMs: 12.34, what: 'record committed' },
@@ -27,15 +28,18 @@ test('recoveries are a table, newest first as the manager gives them', () => {
     `\n${renderRecoveries([recovery, { ...recovery, id: 'r0', kind: 'bootstrap', from: null, timeline: [] }]).join('\n')}\n`,
   ).toMatchInlineSnapshot(`
     "
-    id  started (UTC)        kind       outcome    from → to        took   because
-    r1  2026-01-02 03:04:05  failover   succeeded  demo-0 → demo-1  31 ms  DeadPrimary
-    r0  2026-01-02 03:04:05  bootstrap  succeeded  demo-1                  DeadPrimary
+    id  started (UTC)        kind       outcome    from → to        took   lost  because
+    r1  2026-01-02 03:04:05  failover   succeeded  demo-0 → demo-1  31 ms  0     DeadPrimary
+    r0  2026-01-02 03:04:05  bootstrap  succeeded  demo-1                  0     DeadPrimary
     "
   `)
   const wayOf = (changes: Partial<Recovery>) =>
     /(?:succeeded) +(\S.*?) {2}/.exec(renderRecoveries([{ ...recovery, ...changes }])[1] ?? '')?.[1]
   expect(wayOf({ to: recovery.from })).toBe('demo-0')
   expect(wayOf({ from: null, to: null })).toBe('nobody')
+  const lostBy = (loss: Recovery['loss']) => renderTimeline({ ...recovery, ...(loss && { loss }) })[3]
+  expect(lostBy({ transactions: 7, unheardSeconds: 6 })).toBe('lost: 7, and 6 s unheard')
+  expect(lostBy({ transactions: null, unheardSeconds: null })).toBe('lost: unknown')
   expect(renderRecoveries([])).toEqual(['nothing was recovered yet'])
 })
 
@@ -45,6 +49,7 @@ test('a timeline shows milliseconds since detection and since the step before', 
     failover r1: succeeded, demo-0 → demo-1, epoch 1 → 2
     started 2026-01-02 03:04:05 UTC because of DeadPrimary
     demo-1 took over from demo-0, which died
+    lost: 0
 
            0.0 ms       +0.0  demo-0 reported its mysqld dead
           12.3 ms      +12.3  record committed

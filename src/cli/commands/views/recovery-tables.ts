@@ -12,9 +12,10 @@ export function renderRecoveries(recoveries: readonly Recovery[]): readonly stri
     recovery.outcome,
     wayOf(recovery),
     durationOf(recovery),
+    lostBy(recovery),
     recovery.analysis,
   ])
-  return renderTable(['id', 'started (UTC)', 'kind', 'outcome', 'from → to', 'took', 'because'], rows)
+  return renderTable(['id', 'started (UTC)', 'kind', 'outcome', 'from → to', 'took', 'lost', 'because'], rows)
 }
 
 /** One recovery, step by step: milliseconds since detection, and since the step before. */
@@ -29,6 +30,7 @@ export function renderTimeline(recovery: Recovery): readonly string[] {
     `${recovery.kind} ${recovery.id}: ${recovery.outcome}, ${wayOf(recovery)}, ${epochs}`,
     `started ${timeOf(recovery)} UTC because of ${recovery.analysis}`,
     recovery.sentence,
+    ...(recovery.loss === undefined ? [] : [`lost: ${lostBy(recovery)}`]),
     '',
     ...steps,
     ...renderHooks(recovery),
@@ -51,6 +53,14 @@ function renderHooks({ hooks }: Recovery): readonly string[] {
 function wayOf({ from, to }: Recovery): string {
   const names = [from, to].filter((member) => member !== null).map(instanceOf)
   return [...new Set(names)].join(' → ') || 'nobody'
+}
+
+/** Transactions, and for how long there may have been more; '' where no other one came to lead. */
+function lostBy({ loss }: Recovery): string {
+  if (loss === undefined) return ''
+  const known = loss.transactions === null ? 'unknown' : String(loss.transactions)
+  const { unheardSeconds } = loss
+  return unheardSeconds === null || unheardSeconds === 0 ? known : `${known}, and ${unheardSeconds} s unheard`
 }
 
 function timeOf(recovery: Recovery): string {

@@ -2,7 +2,7 @@ import { command, say } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
 import { decide } from '#failover/decide.ts'
 import { aSituation, deadServer, shop0, shop1, switchoverIntent, type SituationOverrides } from '#failover/testing.ts'
-import type { Recovery } from '#failover/protocol/notes.ts'
+import { noLoss, type Loss, type Recovery } from '#failover/protocol/notes.ts'
 import { gtids } from '#topology/testing.ts'
 import { virtualWorld } from '#common/ports/testing-world.ts'
 import { RecoveryBook } from './recovery-book.ts'
@@ -59,6 +59,22 @@ it('A group that is formed anew is a failover that succeeded, also with the prim
     return book.keep({ ...decide(situation), flow: null }, situation)?.outcome
   }
   expect([outcomeWith(true), outcomeWith(false)]).toEqual(['succeeded', 'abandoned'])
+})
+
+it('A change of the primary tells what was given up: nothing unless the commit says so', () => {
+  const lossWith = (loss: Loss | undefined, kind: 'failover' | 'bootstrap' = 'failover', epoch = 2) => {
+    const { clock, random } = virtualWorld()
+    const book = new RecoveryBook(clock, random)
+    const { record } = aSituation()
+    book.begin({ kind, sentence: 'failing over', analysis: () => '', record })
+    book.committed({ kind: 'commit', next: { ...record, epoch }, why: say`shop-1 leads`, ...(loss && { loss }) })
+    book.committed({ kind: 'commit', next: { ...record, epoch }, why: say`shop-1 counts` })
+    return book.end('succeeded')?.loss
+  }
+  expect(lossWith(undefined)).toEqual(noLoss)
+  expect(lossWith({ transactions: 7, unheardSeconds: 6 })).toEqual({ transactions: 7, unheardSeconds: 6 })
+  expect(lossWith(undefined, 'failover', 1)).toBeUndefined()
+  expect(lossWith(undefined, 'bootstrap')).toBeUndefined()
 })
 
 it.each([say`${command('resume')} ends it`, say`shop-1 is gone`])(

@@ -5,7 +5,7 @@ import type { Clock, Random } from '#common/ports/ports.ts'
 import { analyse } from '#failover/decide.ts'
 import type { DecisionInput } from '#failover/judge/situation.ts'
 import type { CommitAction, Decision, FlowKind } from '#failover/protocol/decision.ts'
-import type { Recovery, TimelineEntry } from '#failover/protocol/notes.ts'
+import { isNothing, noLoss, type Loss, type Recovery, type TimelineEntry } from '#failover/protocol/notes.ts'
 import type { ClusterRecord } from '#failover/protocol/record.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import { goneOnWith, isEndedIn, orphansIn } from './orphans.ts'
@@ -189,10 +189,10 @@ export class RecoveryBook {
     this.note(String(say`waits: ${seen.instance} ${describeOpening(seen)}`))
   }
 
-  committed({ next: record, why, timedOut = false, isAnswer, loses }: CommitAction, place?: Place): void {
+  committed({ next: record, why, timedOut = false, isAnswer, loss }: CommitAction, place?: Place): void {
     if (this.#open === null) return
     this.note(`committed revision ${record.revision}, epoch ${record.epoch}`)
-    if (loses === true) this.note(printed(why, place))
+    if (loss !== undefined && !isNothing(loss)) this.note(printed(why, place))
     const moved = record.epoch > this.#open.fromEpoch
     this.#open = {
       ...this.#open,
@@ -202,7 +202,7 @@ export class RecoveryBook {
       timedOut,
       formsAnew: this.#open.formsAnew || record.group?.forming === true,
       isAnswered: this.#open.isAnswered || isAnswer === true,
-      ...(moved ? { to: record.primary, toEpoch: record.epoch } : {}),
+      ...(moved ? movedTo(record, loss, this.#open) : {}),
     }
   }
 
@@ -218,6 +218,12 @@ export class RecoveryBook {
   #sinceBegan(): number {
     return this.#open === null ? 0 : Math.round((this.#clock.monotonicMs() - this.#open.beganMs) * 10) / 10
   }
+}
+
+/** What a change of the primary gave up stays said where the same recovery changes it once more. */
+function movedTo({ primary, epoch }: ClusterRecord, loss: Loss | undefined, before: Recovery) {
+  const known = loss ?? before.loss ?? noLoss
+  return { to: primary, toEpoch: epoch, ...(before.kind === 'bootstrap' ? {} : { loss: known }) }
 }
 
 function worstIn(seen: DecisionInput): string | undefined {
