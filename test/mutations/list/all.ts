@@ -1,4 +1,5 @@
 import type { Mutation } from '../mutation.ts'
+import { adoptedServers } from './adopted.ts'
 import { decisions } from './decisions.ts'
 import { farServers } from './far.ts'
 import { groups } from './groups.ts'
@@ -20,5 +21,6 @@ export const mutations: readonly Mutation[] = [
   ...groups,
   ...salvages,
   ...farServers,
+  ...adoptedServers,
   ...routers,
 ]

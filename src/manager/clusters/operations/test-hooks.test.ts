@@ -2,7 +2,13 @@ import { expect, it } from 'vitest'
 import { aSpec } from '#failover/testing.ts'
 import { operationsOn } from './testing-operations.ts'
 
-const spec = aSpec({ hooks: { beforeFailover: [{ command: ['vip'] }], afterFailover: [{ command: ['dns'] }] } })
+const spec = aSpec({
+  hooks: {
+    beforeFailover: [{ command: ['vip'] }],
+    powerOff: [{ command: ['ipmi'] }],
+    afterFailover: [{ command: ['dns'] }],
+  },
+})
 
 it('Hooks are tried with an example that is marked as a test, those of one moment or all', async () => {
   const { operations, tried } = operationsOn({ spec })
@@ -33,4 +39,10 @@ it('A cluster without hooks of that moment has nothing to try', async () => {
   await expect(operationsOn({ spec }).operations.perform('test-hooks', asked)).rejects.toThrow(
     'no test: the spec of shop has nothing in hooks.failed',
   )
+})
+
+it('A hook that switches a host off is tried only where that moment is asked for', async () => {
+  const { operations } = operationsOn({ spec })
+  const { plan } = await operations.perform('test-hooks', { moment: 'powerOff', dryRun: true })
+  expect(plan).toEqual(['powerOff.0 ipmi'])
 })
