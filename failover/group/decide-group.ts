@@ -7,6 +7,7 @@ import type { Observation } from '#topology/snapshot/observation.ts'
 import { changeRecord } from '../steps/commit.ts'
 import { decideBy } from '../flows/deciding.ts'
 import type { Decided } from '../steps/step.ts'
+import { failbackStep } from '../flows/failback.ts'
 import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
 import type { Mode } from '../flows/mode.ts'
 import { emptyingStep } from '../flows/emptying.ts'
@@ -308,7 +309,8 @@ function wishes(situation: Situation, view: GroupView): FlowStep | undefined {
       membershipStep(situation, view) ??
         besides(scalingStep(situation, group), primary && reseedStep(situation, primary)),
     ) ??
-    handOverWaits(situation, group)
+    handOverWaits(situation, group) ??
+    failbackStep(situation, group)
   )
 }
 

@@ -80,6 +80,15 @@ export const clusterSpecSchema = Type.Object(
           }),
         ),
         acceptLossUpTo: Type.Optional(acceptLossUpToSchema),
+        backAfterSeconds: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            maximum: 2_592_000,
+            description:
+              'An instance that the policies prefer to the primary leads again, by a switchover, once all has been ' +
+              'well for so long. 0 = never, the default. Seconds.',
+          }),
+        ),
         windowMs: Type.Optional(
           Type.Integer({
             minimum: 0,

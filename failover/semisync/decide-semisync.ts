@@ -26,6 +26,7 @@ import { leaveWaiting } from './primary-alone.ts'
 import type { Mode } from '../flows/mode.ts'
 import { sourceOf, type ClusterRecord } from '../protocol/record.ts'
 import { emptyingStep } from '../flows/emptying.ts'
+import { failbackStep } from '../flows/failback.ts'
 import { handOverStep, handOverWaits } from '../flows/hand-over.ts'
 import { forcedFailoverStep } from '../flows/forced-failover.ts'
 import { passwordsOrders } from '../flows/passwords.ts'
@@ -179,7 +180,8 @@ function wishes(situation: Situation, primary: LiveView): FlowStep | undefined {
       emptyingStep(situation, primary),
       syncSetStep(situation, primary) ?? besides(scalingStep(situation, semisync), reseedStep(situation, primary)),
     ) ??
-    handOverWaits(situation, semisync)
+    handOverWaits(situation, semisync) ??
+    failbackStep(situation, semisync)
   )
 }
 

@@ -133,6 +133,14 @@ export const adoptionSchema = Type.Object(
             'Whether a replica may lead without a person while what the lost primary alone holds cannot be had.',
         }),
         acceptLossUpTo: Type.Optional(acceptLossUpToSchema),
+        backAfterSeconds: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            maximum: 2_592_000,
+            description:
+              'A server with promotion: prefer leads again, by a switchover, once all has been well for so long and the cluster is managed. 0 = never, the default. Seconds.',
+          }),
+        ),
         windowMs: Type.Integer({
           default: 28_800_000,
           minimum: 0,

@@ -4,7 +4,9 @@ import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
 import type { Channel, Observation, StoredSummary } from '#topology/snapshot/observation.ts'
 import { seriesOf } from '#topology/snapshot/series.ts'
+import type { InstancePolicy } from '#failover/protocol/instance-policy.ts'
 import { salvages } from '#failover/protocol/mode-name.ts'
+import type { ClusterSpec } from '#failover/protocol/spec.ts'
 import type { Promised } from './promised.ts'
 import { whyDoubted } from '../data/doubted-data.ts'
 import { isUncopied, uncopied } from '../data/doubted-members.ts'
@@ -81,7 +83,9 @@ const mindedBacklog = 100
  */
 export function preferredOf(situation: Situation, members: readonly MemberId[]): MemberId | null {
   const allowed = members.filter(
-    (member) => policyOf(situation, member).promotion !== 'never' && !isFenced(situation.notes, instanceOf(member)),
+    (member) =>
+      policyOf(situation.spec, instanceOf(member)).promotion !== 'never' &&
+      !isFenced(situation.notes, instanceOf(member)),
   )
   const waiting = (member: MemberId) => Math.floor(backlogIn(liveView(situation.snapshot, member)) / mindedBacklog)
   const delayed = (member: MemberId) => isDelayed(liveView(situation.snapshot, member))
@@ -91,7 +95,7 @@ export function preferredOf(situation: Situation, members: readonly MemberId[]):
       (a, b) =>
         series(a) - series(b) ||
         compareDowntime(situation, a, b) ||
-        comparePolicy(situation, a, b) ||
+        comparePolicy(situation, instanceOf(a), instanceOf(b)) ||
         delayed(a) - delayed(b) ||
         waiting(a) - waiting(b) ||
         compareOrdinal(a, b),
@@ -109,7 +113,7 @@ function whyNot(situation: Situation, { member, view, report }: Promised, wishes
 
 /** What forbids an instance to lead, whatever it holds; null when nothing does. */
 export function whyUnfit(situation: Situation, member: MemberId, view: LiveView): Sentence | null {
-  if (policyOf(situation, member).promotion === 'never') return say`its policy is never`
+  if (policyOf(situation.spec, instanceOf(member)).promotion === 'never') return say`its policy is never`
   if (isFenced(situation.notes, instanceOf(member))) return say`it is fenced`
   const { stored, process } = view.observation
   if (process !== 'running' && !isDeadHolder(view)) return say`its mysqld is ${process}`
@@ -137,7 +141,7 @@ function whyBehind(situation: Situation, loser: Promised, winner: Promised | nul
   if (rankOf(winner.view) < rankOf(loser.view))
     return say`it runs MySQL ${seriesNameOf(loser.view)} and ${instanceOf(winner.member)} ${seriesNameOf(winner.view)}, which cannot follow a newer one`
   if (compareDowntime(situation, winner.member, loser.member) < 0) return say`it is in downtime`
-  if (comparePolicy(situation, winner.member, loser.member) < 0)
+  if (comparePolicy(situation, instanceOf(winner.member), instanceOf(loser.member)) < 0)
     return say`${instanceOf(winner.member)} is preferred by policy`
   if (isDelayed(winner.view) < isDelayed(loser.view))
     return say`it was told to apply ${delaySecondsOf(channelOf(loser.view))} s later than it receives`
@@ -150,7 +154,7 @@ function compare(situation: Situation, a: Promised, b: Promised): number {
   return (
     rankOf(a.view) - rankOf(b.view) ||
     compareDowntime(situation, a.member, b.member) ||
-    comparePolicy(situation, a.member, b.member) ||
+    comparePolicy(situation, instanceOf(a.member), instanceOf(b.member)) ||
     isDelayed(a.view) - isDelayed(b.view) ||
     backlogOf(a) - backlogOf(b) ||
     compareOrdinal(a.member, b.member)
@@ -166,8 +170,9 @@ function seriesNameOf(view: LiveView): string {
   return seriesOf(view.observation)?.name ?? 'of an unknown version'
 }
 
-function comparePolicy(situation: Situation, a: MemberId, b: MemberId): number {
-  const [left, right] = [policyOf(situation, a), policyOf(situation, b)]
+/** Less than 0: the policies put `a` before `b`. */
+export function comparePolicy({ spec }: Pick<Situation, 'spec'>, a: InstanceName, b: InstanceName): number {
+  const [left, right] = [policyOf(spec, a), policyOf(spec, b)]
   return Number(right.promotion === 'prefer') - Number(left.promotion === 'prefer') || right.priority - left.priority
 }
 
@@ -192,6 +197,6 @@ function channelOf(view: LiveView | undefined): Channel | null {
   return view?.observation.server?.channel ?? null
 }
 
-function policyOf(situation: Situation, member: MemberId): { promotion: string; priority: number } {
-  return situation.spec.policies[instanceOf(member)] ?? { promotion: 'neutral', priority: 0 }
+function policyOf({ policies }: ClusterSpec, name: InstanceName): InstancePolicy {
+  return policies[name] ?? { promotion: 'neutral', priority: 0 }
 }

@@ -70,6 +70,7 @@ function failoverOf({
   automatic,
   acceptLoss,
   acceptLossUpTo,
+  backAfterSeconds,
   budget,
   windowSeconds,
 }: MySQLClusterSpec['failover']): ClusterSpec['failover'] {
@@ -77,6 +78,7 @@ function failoverOf({
     automatic,
     ...(acceptLoss !== undefined && { acceptLoss }),
     ...(acceptLossUpTo !== undefined && { acceptLossUpTo }),
+    ...(backAfterSeconds !== undefined && { backAfterSeconds }),
     ...(budget !== undefined && { budget: { failovers: budget.failovers, windowMs: budget.windowSeconds * 1_000 } }),
     ...(windowSeconds !== undefined && { windowMs: windowSeconds * 1_000 }),
   }

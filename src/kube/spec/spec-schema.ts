@@ -293,6 +293,7 @@ export const mysqlClusterSpecSchema = closed(
           ),
         ),
         acceptLoss: core.failover.properties.acceptLoss,
+        backAfterSeconds: core.failover.properties.backAfterSeconds,
         acceptLossUpTo: Type.Optional(
           closed(acceptLossUpToSchema.properties, { description: 'What acceptLoss: upTo accepts.' }),
         ),
