@@ -1,3 +1,4 @@
+import { access } from 'node:fs/promises'
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { endStrays, purgeCluster, stopCluster, underCommandLock } from '#local/supervisor/background.ts'
@@ -17,13 +18,7 @@ export async function down(io: Io, wanted: string | undefined, purge: boolean, o
   if (cluster === undefined) return endOrphans(io, dir, { purge, output })
   const { name } = cluster
   if (purge && cluster.far === true)
-    throw new RegentError(
-      'REGENT_REFUSED',
-      say`the servers of ${name} are somebody else’s, and each of their starts would stay closed`,
-      {
-        remedy: `Give them back: regent adopt watch ${name}. Then forget them: regent adopt remove ${name}`,
-      },
-    )
+    throw notOurs(name, `Give them back: regent adopt watch ${name}. Then forget them: regent adopt remove ${name}`)
   await underCommandLock(
     (words) => io.note(words),
     async () => {
@@ -59,6 +54,12 @@ async function withoutDescription(
   throw error
 }
 
+/** What their owner had persisted is known by the folder alone. */
+function notOurs(name: string, remedy: string): RegentError {
+  const why = say`the servers of ${name} are somebody else’s, and each of their starts would stay closed`
+  return new RegentError('REGENT_REFUSED', why, { remedy })
+}
+
 async function endOrphans(
   io: Io,
   dir: string,
@@ -66,6 +67,16 @@ async function endOrphans(
 ): Promise<void> {
   const processes = await processesOf(dir)
   const name = clusterNameOf(processes, dir)
+  const { persistedBefore, cluster } = layoutOf(dir)
+  const isNotOurs = await access(persistedBefore).then(
+    () => true,
+    () => false,
+  )
+  if (purge && isNotOurs)
+    throw notOurs(
+      name,
+      `End their agents alone: regent local down ${name}. Put ${cluster} back; then give them back: regent adopt watch ${name}`,
+    )
   await underCommandLock(
     (words) => io.note(words),
     async () => {

@@ -1,3 +1,4 @@
+import { rename } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { noLoss } from '#failover/protocol/notes.ts'
 import type { TestCluster } from '#test/support/cluster.ts'
@@ -53,6 +54,10 @@ describe('Three servers of somebody else, reached by SSH, in mode async', () => 
     expect(await strangers.regent('adopt', 'remove', 'shop')).toMatchObject({ code: 1 })
     expect((await strangers.regent('topology', 'shop')).stdout).toContain('WRITABLE')
     expect((await strangers.regent('local', 'down', 'shop', '--purge')).stderr).toContain('regent adopt watch shop')
+    const { cluster: description } = cluster.layout
+    await rename(description, `${description}.kept`)
+    expect((await strangers.regent('local', 'down', 'shop', '--purge')).stderr).toContain(`Put ${description} back`)
+    await rename(`${description}.kept`, description)
 
     await cluster.letGo()
     const ran = await strangers.regent('adopt', 'watch', 'shop')
