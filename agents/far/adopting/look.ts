@@ -1,5 +1,7 @@
 import { isAbsolute, join } from 'node:path'
-import { SqlConnection } from '#agents/sql/connections/connection.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
+import { keeperAttribute, SqlConnection } from '#agents/sql/connections/connection.ts'
 import { textOf } from '#agents/sql/connections/statements.ts'
 import { ownSession } from '#failover/settings/own-session.ts'
 import type { FarPlaces } from '#agents/instance/config.ts'
@@ -44,9 +46,11 @@ export function openSession({ host, port, user, password, authority }: FarAccess
 
 const placeNames = ['datadir', 'pid_file', 'log_bin_index', 'relay_log_basename', 'relay_log_index', 'log_error']
 
+/** Rejects with `REGENT_REFUSED` where agents of another machine manage the server. */
 export async function look(access: FarAccess, dataDir: string | undefined): Promise<Taken> {
   const session = await openSession(access)
   try {
+    await refuseOtherKeeper(session, access)
     const places = await valuesIn(session, 'global_variables', placeNames)
     return {
       persisted: await valuesIn(session, 'persisted_variables', Object.keys(persistedWhileManaged)),
@@ -56,6 +60,22 @@ export async function look(access: FarAccess, dataDir: string | undefined): Prom
   } finally {
     session.destroy()
   }
+}
+
+async function refuseOtherKeeper(session: SqlConnection, { instance }: FarAccess): Promise<void> {
+  const [keeper] = await session.query(
+    `SELECT p.ID AS id, p.HOST AS host FROM performance_schema.session_connect_attrs a
+       JOIN performance_schema.processlist p ON p.ID = a.PROCESSLIST_ID WHERE a.ATTR_NAME = '${keeperAttribute}'`,
+  )
+  if (keeper === undefined) return
+  const [id, host] = [textOf(keeper, 'id'), textOf(keeper, 'host')]
+  throw new RegentError(
+    'REGENT_REFUSED',
+    say`${instance} is managed from another machine: session ${id}, from ${host}, is that of an agent`,
+    {
+      remedy: `Have that machine watch again: regent adopt watch. Is it gone for good, end what is left of its sessions: KILL ${id};`,
+    },
+  )
 }
 
 async function valuesIn(session: SqlConnection, table: string, names: readonly string[]): Promise<Persisted> {

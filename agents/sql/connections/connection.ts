@@ -50,6 +50,9 @@ interface Secrets {
  */
 export const tooManyConnections: ReadonlySet<number> = new Set([1040, 1203])
 
+/** By this a session says that its agent manages an adopted server: `performance_schema.session_connect_attrs`. */
+export const keeperAttribute = 'regent'
+
 /** Every statement of an agent fits in. */
 const packetBytes = 2_097_152
 
@@ -244,9 +247,11 @@ function optionsFor(target: SqlTarget, { password, authority }: Secrets, socket:
   const where = 'socketPath' in target ? { socketPath: target.socketPath } : { host: target.host, port: target.port }
   const certificate = authority === undefined ? { rejectUnauthorized: false } : { ca: authority }
   const ssl = 'overTls' in target && target.overTls ? { ssl: certificate } : {}
+  const isKeeper = 'identity' in target && target.identity !== null
   return {
     ...where,
     ...ssl,
+    ...(isKeeper && { connectAttributes: { [keeperAttribute]: 'agent' } }),
     user,
     password,
     stream: () => socket,

@@ -147,7 +147,8 @@ export async function watchAgain(io: Io, name: string, options: ManageOptions): 
     })
   if (options.file !== undefined) await keepAdoption(adoptedFolder(), adoption)
   const layout = layoutOf(dir)
-  const { hooks } = await readSpec(layout, name)
+  // A damaged spec is no reason to stay.
+  const { hooks } = await readSpec(layout, name).catch(() => adoption)
   const kept = await underCommandLock(
     (words) => io.note(words),
     async () => {

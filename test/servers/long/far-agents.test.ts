@@ -1,8 +1,10 @@
 import { rename } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { noLoss } from '#failover/protocol/notes.ts'
-import type { TestCluster } from '#test/support/cluster.ts'
+import { runRegent, type TestCluster } from '#test/support/cluster.ts'
 import { monotonicMs } from '#test/support/monotonic.ts'
+import { patienceMs } from '#test/support/patience.ts'
 import { Strangers } from '#test/support/strangers.ts'
 import { stopWriters, Writer } from '#test/support/writer.ts'
 
@@ -54,6 +56,10 @@ describe('Three servers of somebody else, reached by SSH, in mode async', () => 
     expect(await strangers.regent('adopt', 'remove', 'shop')).toMatchObject({ code: 1 })
     expect((await strangers.regent('topology', 'shop')).stdout).toContain('WRITABLE')
     expect((await strangers.regent('local', 'down', 'shop', '--purge')).stderr).toContain('regent adopt watch shop')
+    const words = ['adopt', 'manage', 'shop', '--check', '--file', strangers.hostsFile]
+    const elsewhere = await runRegent(join(strangers.home, 'another-machine'), words, { deadlineMs: patienceMs })
+    expect(elsewhere.stderr).toMatch(/shop-\d is managed from another machine: session \d+, from /)
+
     const { cluster: description } = cluster.layout
     await rename(description, `${description}.kept`)
     expect((await strangers.regent('local', 'down', 'shop', '--purge')).stderr).toContain(`Put ${description} back`)
