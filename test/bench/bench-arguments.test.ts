@@ -41,8 +41,8 @@ describe('the words after npm run bench', () => {
     [['kill', '--no-ssh'], /^--no-ssh goes with --far/],
     [['kill', '--mha'], /^--mha goes with --far, and not with --no-ssh/],
     [['kill', '--far', '--no-ssh', '--mha'], /^--mha goes with --far, and not with --no-ssh/],
-    [['cut', '--far'], /^kill and freeze alone are measured so/],
-    [['freeze', '--far', '--no-ssh'], /^kill alone is measured so/],
+    [['rejoin', '--far'], /^kill, freeze, cut alone are measured so/],
+    [['cut', '--far', '--mha'], /^kill, freeze alone are measured so/],
     [['killl'], /^"killl" is no benchmark/],
   ])('are refused with the usage for %j', (words, why) => {
     expect(() => benchOptionsOf(words)).toThrow(why)

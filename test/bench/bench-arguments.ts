@@ -5,7 +5,7 @@ import { benchCases, type BenchCase } from './cases.ts'
 import { modeNamed } from './kube-arguments.ts'
 
 export const benchUsage = `npm run bench -- [${benchCases.join('|')} …] [--mode semisync|async|group] [--runs 20] [--instances 3] [--bare 5] [--router] [--json FILE] [--into PAGE]
-       npm run bench -- [kill freeze] --far [--no-ssh|--mha] [--runs 20]
+       npm run bench -- [kill freeze cut] --far [--no-ssh|--mha] [--runs 20]
        npm run bench -- backup [--gigabytes 1]
        npm run bench -- watching [--watched 500]`
 
@@ -60,7 +60,7 @@ export function benchOptionsOf(words: readonly string[]): BenchOptions {
   const isOfBackups = alone === 'backup'
   const named = isOfBackups || alone === 'watching' ? [] : positionals.map(caseNamed)
   return {
-    ...{ cases: casesOf(named, { far, sqlOnly }), far, sqlOnly, mha, router, json, into },
+    ...{ cases: casesOf(named, { far, mha }), far, sqlOnly, mha, router, json, into },
     runs: integerFrom(1, 1000)(values.runs),
     instances: integerFrom(2, 9)(values.instances),
     mode: far ? 'async' : modeNamed(values.mode),
@@ -81,15 +81,10 @@ function caseNamed(word: string): BenchCase {
   return found
 }
 
-function casesOf(
-  named: readonly BenchCase[],
-  { far, sqlOnly }: Pick<BenchOptions, 'far' | 'sqlOnly'>,
-): readonly BenchCase[] {
+function casesOf(named: readonly BenchCase[], { far, mha }: Pick<BenchOptions, 'far' | 'mha'>): readonly BenchCase[] {
   if (!far) return named.length === 0 ? benchCases : named
-  const measured: readonly BenchCase[] = sqlOnly ? ['kill'] : ['kill', 'freeze']
+  const measured: readonly BenchCase[] = mha ? ['kill', 'freeze'] : ['kill', 'freeze', 'cut']
   if (named.some((name) => !measured.includes(name)))
-    throw new Error(
-      `${measured.join(' and ')} alone ${measured.length === 1 ? 'is' : 'are'} measured so: ${benchUsage}`,
-    )
+    throw new Error(`${measured.join(', ')} alone are measured so: ${benchUsage}`)
   return named.length === 0 ? ['kill'] : named
 }

@@ -15,7 +15,7 @@ import { markdownTable, measuredParts, replaceMeasured, type MeasuredPart } from
 import { MhaRuns } from './mha-runs.ts'
 import { measureRouterCost } from './routed.ts'
 import { asJson, headOf, lostIn, rowsOf, tableOf, type CaseResult } from './report.ts'
-import { measureSqlOnly } from './sql-only.ts'
+import { measureFarWithLoss } from './far-with-loss.ts'
 import { measureWatching } from './watching.ts'
 
 const told = (line: string) => process.stderr.write(`  ${line}\n`)
@@ -98,8 +98,9 @@ async function cutOf(options: BenchOptions): Promise<readonly CaseResult[]> {
 
 /** Where MHA cannot be had a sentence says so, and its rows are left out. */
 async function farOf(name: BenchCase, { runs, sqlOnly, mha }: BenchOptions): Promise<readonly CaseResult[]> {
-  if (sqlOnly) return [await measureSqlOnly(runs, told)]
-  const of = { event: name === 'freeze' ? name : 'kill', runs, told } as const
+  const event = name === 'freeze' || name === 'cut' ? name : 'kill'
+  if (sqlOnly || event === 'cut') return [await measureFarWithLoss({ event, sqlOnly, runs, told })]
+  const of = { event, runs, told } as const
   const beside = mha ? await MhaRuns.prepare(of) : undefined
   if (typeof beside !== 'string') return measureFar(of, beside)
   console.log(`${beside}.`)

@@ -15,6 +15,7 @@ export class Road {
   bytesPerSecond = Infinity
   /** So much came back by it. */
   bytesBack = 0
+  #isHushed = false
   readonly #server: Server
   /** And the ports that their clients come from. */
   readonly #sockets = new Map<Socket, number>()
@@ -42,6 +43,11 @@ export class Road {
   close(whom: (port: number) => boolean = () => true): void {
     this.#isClosedFor = whom
     for (const [socket, port] of this.#sockets) if (whom(port)) socket.destroy()
+  }
+
+  /** Nothing passes any more, and nobody is told, as by a cable that was pulled. For good. */
+  hush(): void {
+    this.#isHushed = true
   }
 
   mend(): void {
@@ -80,6 +86,7 @@ export class Road {
   #pass(from: Socket, to: Socket, way: Way): void {
     let freeAtMs = 0
     from.on('data', (data) => {
+      if (this.#isHushed) return
       if (way === 'back') this.bytesBack += data.length
       if (this.#isCutBy(data.length, way)) return this.close()
       const nowMs = performance.now()
