@@ -40,6 +40,8 @@ export async function measureFarWithLoss({ event, sqlOnly, runs, told }: FarWith
       const lostMs = monotonicMs()
       await lose(strangers.hostOf(dead), event)
       const outageMs = await writer.outageSince(lostMs)
+      // What is frozen can be asked for nothing, and cannot be given back.
+      if (event === 'freeze') await strangers.hostOf(dead).server.signal('SIGCONT')
       const check = await writer.check(dead)
       outages.push(outageMs)
       losses.push(check.lost.length)
