@@ -20,6 +20,8 @@ export interface Shape {
   readonly repeats?: number
   /** So many routers are in front of the cluster. */
   readonly routers?: number
+  /** The last instance is preferred, and leads again once all has been well for a moment. */
+  readonly goesBack?: true
   /** Clients give what they write GTIDs of another server. */
   readonly writesAbroad?: boolean
 }
@@ -44,6 +46,13 @@ export const families = {
     kinds: [askedFor, 'the applier stands still', 'the network is slow', ...falls],
     instances: [3],
     acks: 0,
+  },
+  /** Switchovers that nobody asks for, in between. */
+  failbacks: {
+    kinds: [askedFor, struck, 'the network is slow', ...falls],
+    instances: [3, 3, 4, 5],
+    lastsMs: 8_000,
+    goesBack: true,
   },
   switchovers: {
     kinds: [struck, askedFor, 'a switchover is asked for, and somebody dies at a disk write', 'the network is slow'],

@@ -1,3 +1,4 @@
+import type { InstancePolicy } from '#failover/protocol/instance-policy.ts'
 import { acksFor, type ClusterSpec } from '#failover/protocol/spec.ts'
 import { Clients } from './clients.ts'
 import { shapeOf, type Family, type Shape } from './families.ts'
@@ -158,7 +159,8 @@ async function healed(
 /** How many instances, and what a person may have said of them. */
 function drawShape(random: SeededRandom, shape: Partial<Shape>): Pick<ClusterOptions, 'instances' | 'spec' | 'far'> {
   const instances = random.pick(shape.instances ?? [1, 2, 2, 3, 3, 3, 3, 3, 4, 5])
-  const never = instances > 2 && random.chance(0.1) ? { 'shop-1': { promotion: 'never', priority: 0 } as const } : {}
+  const never = drawNever(random, instances)
+  const back = goingBack(shape, instances)
   return {
     instances,
     far: shape.far && drawReach(random, instances),
@@ -173,11 +175,27 @@ function drawShape(random: SeededRandom, shape: Partial<Shape>): Pick<ClusterOpt
         automatic: true,
         ...drawAcceptedLoss(random, shape.acceptsLoss),
         ...(random.chance(0.8) ? { budget: { failovers: 16, windowMs: 1_000 } } : drawLimit(random)),
+        ...back.failover,
       },
-      policies: never,
+      policies: back.policies ?? never,
       cloneAboveTransactions: random.pick([0, 20, 1_000]),
     },
   }
+}
+
+function drawNever(random: SeededRandom, instances: number): ClusterSpec['policies'] {
+  return instances > 2 && random.chance(0.1) ? { 'shop-1': policyOf('never') } : {}
+}
+
+/** The last instance leads again once all has been well for a moment. */
+function goingBack({ goesBack }: Partial<Shape>, instances: number) {
+  return goesBack
+    ? { failover: { backAfterSeconds: 1 }, policies: { [`shop-${instances - 1}`]: policyOf('prefer') } }
+    : {}
+}
+
+function policyOf(promotion: InstancePolicy['promotion']): InstancePolicy {
+  return { promotion, priority: 0 }
 }
 
 /** How few failovers there may be. */
