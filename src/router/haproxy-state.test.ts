@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { commandsBetween, gate, primarySlot, readSlotsOf, type Slot } from './haproxy-state.ts'
+import { stepsBetween, gate, primarySlot, readSlotsOf, type Slot } from './haproxy-state.ts'
 
 const at = (host: string, changes: Partial<Slot> = {}): Slot => ({
   host,
@@ -12,10 +12,10 @@ const at = (host: string, changes: Partial<Slot> = {}): Slot => ({
 describe('commands for HAProxy', () => {
   it('are none where all is as wanted', () => {
     const slots = new Map([[primarySlot, at('10.0.0.1')]])
-    expect(commandsBetween(slots, slots)).toEqual([])
+    expect(stepsBetween(slots, slots)).toEqual([])
   })
 
-  it('end the sessions of an address that moves, and open the gate last', () => {
+  it('end the sessions of an address that moves, and open the gate in a step of its own, the last', () => {
     const is = new Map([
       [gate, at('127.0.0.1', { state: 'maint' })],
       [primarySlot, at('10.0.0.1')],
@@ -24,10 +24,9 @@ describe('commands for HAProxy', () => {
       [gate, at('127.0.0.1')],
       [primarySlot, at('10.0.0.2')],
     ])
-    expect(commandsBetween(is, wanted)).toEqual([
-      'set server primary/primary addr 10.0.0.2 port 3306',
-      'shutdown sessions server primary/primary',
-      'set server gate/open state ready',
+    expect(stepsBetween(is, wanted)).toEqual([
+      ['set server primary/primary addr 10.0.0.2 port 3306', 'shutdown sessions server primary/primary'],
+      ['set server gate/open state ready'],
     ])
   })
 
@@ -40,12 +39,12 @@ describe('commands for HAProxy', () => {
       [primarySlot, at('127.0.0.1', { port: 1 })],
       [gate, at('127.0.0.1', { state: 'maint' })],
     ])
-    expect(commandsBetween(is, wanted)[0]).toBe('set server gate/open state maint')
+    expect(stepsBetween(is, wanted)[0]?.[0]).toBe('set server gate/open state maint')
   })
 
   it('leave the sessions of a server that is drained, and end those of one that is shut', () => {
     const is = new Map([['reads/r1', at('10.0.0.1')]])
-    const to = (state: Slot['state']) => commandsBetween(is, new Map([['reads/r1', at('10.0.0.1', { state })]]))
+    const to = (state: Slot['state']) => stepsBetween(is, new Map([['reads/r1', at('10.0.0.1', { state })]])).flat()
     expect(to('drain')).toEqual(['set server reads/r1 state drain'])
     expect(to('maint')).toEqual(['set server reads/r1 state maint', 'shutdown sessions server reads/r1'])
   })

@@ -17,15 +17,18 @@ export const readSlots = 16
 /** Nobody listens there: who is led there is refused, and tries again. */
 export const nowhere = { host: '127.0.0.1', port: 1 } as const
 
-/** Runtime commands that make one state of HAProxy the other, those that close something first. */
-export function commandsBetween(is: Slots, wanted: Slots): readonly string[] {
+/**
+ * Runtime commands that make one state of HAProxy the other, those that close something first. The gate opens in a step
+ * of its own: HAProxy must have said before that everything behind is in place.
+ */
+export function stepsBetween(is: Slots, wanted: Slots): readonly (readonly string[])[] {
   const changed = [...wanted].filter(([name, slot]) => !isSame(is.get(name), slot))
   const closing = changed.filter(([, { state }]) => state !== 'ready')
-  const opening = changed.filter(([, { state }]) => state === 'ready')
-  // The gate opens when everything behind is in place.
-  return [...closing, ...opening.toSorted(([a], [b]) => Number(a === gate) - Number(b === gate))].flatMap(
-    ([name, slot]) => commandsFor(name, is.get(name), slot),
-  )
+  const opening = changed.filter(([name, { state }]) => state === 'ready' && name !== gate)
+  const gateOpens = changed.filter(([name, { state }]) => state === 'ready' && name === gate)
+  const inStep = (slots: typeof changed): readonly string[] =>
+    slots.flatMap(([name, slot]) => commandsFor(name, is.get(name), slot))
+  return [inStep([...closing, ...opening]), inStep(gateOpens)].filter((commands) => commands.length > 0)
 }
 
 function commandsFor(name: string, is: Slot | undefined, { host, port, state, weight }: Slot): readonly string[] {

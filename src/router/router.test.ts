@@ -3,7 +3,8 @@ import type { FeedListener } from '#manager/loop/agent-feed.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { routerSettings } from '#failover/protocol/router-settings.ts'
 import type { EpochMemory } from './epoch-memory.ts'
-import { Router, type Proxy } from './router.ts'
+import type { Proxy } from './commands.ts'
+import { Router } from './router.ts'
 
 /** An HAProxy with one server line, which answers what it is told to. */
 function fakeProxy(answer: () => string | Error) {
@@ -13,7 +14,7 @@ function fakeProxy(answer: () => string | Error) {
     tell: async (commands) => {
       const isAsked = commands[0] === 'show servers state'
       if (!isAsked) lines.push(...commands)
-      const said = isAsked ? answer() : ''
+      const said = isAsked ? answer() : '\n'.repeat(commands.length)
       if (said instanceof Error) throw said
       return said
     },
@@ -178,7 +179,7 @@ it('An HAProxy that begins anew while its predecessor is told something is asked
     ...proxy,
     tell: async (commands) => {
       const answer = await proxy.tell(commands)
-      if (commands.includes('set server gate/open state ready') && state === closed) {
+      if (commands.includes('set server primary/primary addr 10.0.0.0 port 3306') && state === closed) {
         state = `${closed}6 primary 1 primary 127.0.0.1 0 0 100 100 3 1 0 0 0 0 0 0 - 1 - 0 0 - - 0\n`
         router.look()
       }

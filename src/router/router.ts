@@ -3,19 +3,13 @@ import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { PlatformInstance } from '#common/ports/platform.ts'
 import type { AgentFeed } from '#manager/loop/agent-feed.ts'
 import { wordOf, type AgentWord } from './agent-word.ts'
-import { commandsBetween, readSlotsOf, type Slots } from './haproxy-state.ts'
+import { carryOut, type Proxy, type Refused } from './commands.ts'
+import { readSlotsOf, stepsBetween, type Slots } from './haproxy-state.ts'
 import type { EpochMemory } from './epoch-memory.ts'
 import type { RouterSettings } from '#failover/protocol/router-settings.ts'
 import { defaultTimings } from '#failover/protocol/timings.ts'
 import { ledBefore, wantedSlots, type Led } from './wanted-slots.ts'
 import { isOfOthers, whereTo, type KnownInstance, type NamedPrimary, type WhereTo } from './where-to.ts'
-
-/** The runtime socket of an HAProxy. */
-export interface Proxy {
-  tell(commands: readonly string[]): Promise<string>
-  /** It answers what it should not, again and again. */
-  restart(): Promise<void>
-}
 
 export interface RouterParts {
   readonly cluster: string
@@ -193,20 +187,34 @@ export class Router {
       this.#is ??= readSlotsOf(await proxy.tell(['show servers state']))
       const before = this.#led ?? ledBefore(this.#is)
       const { slots, led } = wantedSlots(before, { where, instances, drainMs: settings.drainMs, nowMs: nowMs() })
-      const commands = commandsBetween(this.#is, slots)
-      if (commands.length > 0) await proxy.tell(commands)
-      this.#is = looks !== this.#looks ? undefined : commands.length === 0 ? this.#is : slots
+      const steps = stepsBetween(this.#is, slots)
+      const refused = await carryOut(proxy, steps)
+      if (refused !== undefined) return await this.#isRefused(refused, { where, led })
+      this.#is = looks !== this.#looks ? undefined : steps.length === 0 ? this.#is : slots
       this.#led = led
       this.#failures = 0
       this.#leadsTo(where.write?.name ?? '')
       this.#say(where.sentence)
     } catch (error) {
-      this.#is = undefined
-      this.#say(say`HAProxy is not led: ${described(error)}`)
-      this.#failures += 1
-      this.#failed += 1
-      if (this.#failures % tries === 0) await proxy.restart()
+      await this.#fails(say`HAProxy is not led: ${described(error)}`)
     }
+  }
+
+  /** What HAProxy is now nobody knows. Sessions that write are led all the same where only reads are refused. */
+  async #isRefused({ sentence, isOfWrites }: Refused, { where, led }: { where: WhereTo; led: Led }): Promise<void> {
+    this.#led = isOfWrites ? undefined : led
+    if (!isOfWrites) this.#leadsTo(where.write?.name ?? '')
+    // Another start ends every session: for reads alone it is tried once.
+    await this.#fails(sentence, isOfWrites || this.#failures < tries)
+  }
+
+  async #fails(sentence: Sentence, mayRestart = true): Promise<void> {
+    this.#is = undefined
+    this.#say(sentence)
+    this.#failures += 1
+    this.#failed += 1
+    if (!mayRestart || this.#failures % tries !== 0) return
+    await this.#parts.proxy.restart().catch((error: unknown) => this.#say(notRestarted(error)))
   }
 
   #whereTo(instances: readonly KnownInstance[]): WhereTo {
@@ -241,4 +249,8 @@ export class Router {
     if (this.#leader !== '') this.#moves += 1
     this.#leader = instance
   }
+}
+
+function notRestarted(error: unknown): Sentence {
+  return say`HAProxy is not led, and is not started again: ${described(error)}`
 }

@@ -1,5 +1,5 @@
 import { gate, nowhere, primarySlot, readSlot, readSlots, type Slot } from '#router/haproxy-state.ts'
-import type { Proxy } from '#router/router.ts'
+import type { Proxy } from '#router/commands.ts'
 import type { SeededRandom } from '../seeded-random.ts'
 import type { VirtualTime } from '../virtual-time.ts'
 
@@ -53,15 +53,17 @@ export class SimulatedProxy implements Proxy {
   #do(command: string): string {
     if (command === 'show servers state') return [...this.#slots].map(([name, slot]) => shown(name, slot)).join('\n')
     if (command === `shutdown sessions server ${primarySlot}`) this.generation += 1
-    else if (!command.startsWith('shutdown')) this.#change(command)
-    return ''
+    else if (!command.startsWith('shutdown')) return `${this.#change(command)}\n`
+    return '\n'
   }
 
-  #change(command: string): void {
+  /** What HAProxy says to that. */
+  #change(command: string): string {
     const [, , name = '', what, value = '', , port] = command.split(' ')
     if (what === 'addr') this.#set(name, { host: value, port: Number(port) })
     else if (what === 'weight') this.#set(name, { weight: Number(value) })
     else this.#set(name, { state: value as Slot['state'] })
+    return what === 'addr' ? `port changed from '0' to '${port}' by 'stats socket command'\n` : ''
   }
 
   #set(name: string, change: Partial<Slot>): void {
