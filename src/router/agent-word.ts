@@ -1,3 +1,5 @@
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
 import { delaySecondsOf } from '#topology/snapshot/channel-delay.ts'
 import type { Heartbeat } from '#topology/snapshot/copies.ts'
 import { lagByHeartbeat } from '#topology/snapshot/lag.ts'
@@ -33,7 +35,61 @@ export interface AgentWord {
 /** A source sends something twice a second. */
 const silentSourceMs = 2_000
 
-export function wordOf(seen: Observation): AgentWord {
+const integer = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1 })
+const figure = Type.Optional(Type.Union([Type.Number(), Type.Null()]))
+
+const channelSchema = Type.Object({
+  ioRunning: Type.String(),
+  sqlRunning: Type.Boolean(),
+  filtered: Type.Boolean(),
+  lagSeconds: figure,
+  silentMs: Type.Union([Type.Number(), Type.Null()]),
+  appliedUpToMs: Type.Optional(Type.Number()),
+  changedOptions: Type.Optional(Type.Array(Type.Object({ name: Type.String(), seen: Type.String() }))),
+})
+
+const groupSchema = Type.Object({
+  state: Type.String(),
+  members: Type.Array(Type.Object({ uuid: Type.String(), role: Type.String(), state: Type.String() })),
+  lagSeconds: figure,
+  appliedUpToMs: Type.Optional(Type.Number()),
+})
+
+/** Of an observation what a word is made of. */
+const observedSchema = Type.Object({
+  process: Type.String(),
+  silentMs: Type.Number(),
+  stored: Type.Object({
+    promise: integer,
+    seeding: Type.Boolean(),
+    filterSeen: Type.Boolean(),
+    assignment: Type.Union([
+      Type.Object({
+        epoch: integer,
+        role: Type.Union([Type.Literal('primary'), Type.Literal('replica')]),
+        fenced: Type.Boolean(),
+        donates: Type.Optional(Type.Literal(true)),
+      }),
+      Type.Null(),
+    ]),
+  }),
+  server: Type.Union([
+    Type.Object({
+      uuid: Type.String({ minLength: 1 }),
+      superReadOnly: Type.Boolean(),
+      readOnly: Type.Boolean(),
+      offlineMode: Type.Boolean(),
+      channel: Type.Union([channelSchema, Type.Null()]),
+      group: Type.Optional(groupSchema),
+    }),
+    Type.Null(),
+  ]),
+  heartbeat: Type.Optional(Type.Object({ atMs: Type.Number(), everyMs: Type.Number() })),
+})
+
+/** The word of an agent; null for an observation that is damaged: what is missing there must not be taken for a no. */
+export function wordOf(seen: Observation): AgentWord | null {
+  if (!Value.Check(observedSchema, seen)) return null
   const { stored } = seen
   return {
     ...assignedTo(stored.assignment),

@@ -11,8 +11,8 @@ export interface Refusal {
 /** Commands were refused: what HAProxy is now nobody knows. */
 export interface Refused {
   readonly sentence: Sentence
-  /** Where sessions that write are led rests upon one of them. */
-  readonly isOfWrites: boolean
+  /** `go on`: nobody knows where to, and HAProxy does not even close the gate. */
+  readonly writes: 'are led' | 'wait' | 'go on'
 }
 
 /** The runtime socket of an HAProxy. */
@@ -53,30 +53,32 @@ function answersIn(answer: string): readonly string[] {
 
 /**
  * Tells HAProxy one step after the other. Where a step is refused that sessions rest upon which write, they are shut:
- * they might be led to an old primary. An HAProxy that refuses that, too, is started again, which ends all sessions.
+ * they might be led to an old primary.
  */
-export async function carryOut(proxy: Proxy, steps: readonly (readonly string[])[]): Promise<Refused | undefined> {
+export async function carryOut(
+  proxy: Pick<Proxy, 'tell'>,
+  steps: readonly (readonly string[])[],
+): Promise<Refused | undefined> {
   const refused: Refusal[] = []
   for (const commands of steps) {
     refused.push(...refusalsIn(commands, await proxy.tell(commands)))
     const [ofWrites] = refused.filter(isOfWrites)
     if (ofWrites === undefined) continue
-    await shut(proxy)
-    return { sentence: say`sessions wait: ${refusedIn(ofWrites)}`, isOfWrites: true }
+    return { sentence: say`sessions wait: ${refusedIn(ofWrites)}`, writes: (await isShut(proxy)) ? 'wait' : 'go on' }
   }
   const [first] = refused
-  return first === undefined ? undefined : { sentence: refusedIn(first), isOfWrites: false }
+  return first === undefined ? undefined : { sentence: refusedIn(first), writes: 'are led' }
 }
 
 function isOfWrites({ command }: Refusal): boolean {
   return !command.includes('server reads/')
 }
 
-async function shut(proxy: Proxy): Promise<void> {
+async function isShut(proxy: Pick<Proxy, 'tell'>): Promise<boolean> {
   const closing = [`set server ${gate} state maint`]
-  const answer = await proxy.tell(closing)
-  if (refusalsIn(closing, answer).length > 0) return proxy.restart()
+  if (refusalsIn(closing, await proxy.tell(closing)).length > 0) return false
   await proxy.tell([`shutdown sessions server ${primarySlot}`])
+  return true
 }
 
 /** Sentences are short. */

@@ -1,27 +1,43 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ClusterView } from '#api-contract/views.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { ApiClient } from '#cli/connection/api-client.ts'
+import { managerWordOf, type ManagerWord } from './manager-word.ts'
 
 const againMs = 500
 
+export interface RecordListener {
+  readonly signal: AbortSignal
+  /** Null whenever the stream ends, and for an event that is not understood. */
+  readonly heard: (word: ManagerWord | null) => void
+  readonly warn: (sentence: Sentence) => void
+}
+
 /**
- * Follows what the manager shows of a cluster, until `signal` aborts; null whenever the stream ends. A manager that is
- * frozen says nothing new: whoever is the primary by an old record must be confirmed by its own agent all the same.
+ * Follows what the manager shows of a cluster, until `signal` aborts. A manager that is frozen says nothing new:
+ * whoever is the primary by an old record must be confirmed by its own agent all the same.
  */
 export async function followRecord(
   openManager: () => Promise<ApiClient>,
   cluster: string,
-  { signal, heard }: { readonly signal: AbortSignal; readonly heard: (view: ClusterView | null) => void },
+  { signal, heard, warn }: RecordListener,
 ): Promise<void> {
+  const take = (word: ManagerWord | null): void => {
+    if (word === null) warn(notUnderstood(cluster))
+    heard(word)
+  }
   while (!signal.aborted) {
     try {
       const client = await openManager()
       for await (const event of client.events(`/clusters/${cluster}/events`, signal))
-        heard(JSON.parse(event) as ClusterView)
+        take(managerWordOf(event, cluster))
     } catch {
       // No manager answers: the agents tell.
     }
     heard(null)
     await sleep(againMs, undefined, { signal }).catch(() => undefined)
   }
+}
+
+function notUnderstood(cluster: string): Sentence {
+  return say`what the manager says of ${cluster} is not understood: the router goes by the agents meanwhile`
 }

@@ -51,6 +51,7 @@ function routerOn(proxy: Proxy, nowMs = () => 0, memory = aMemory()) {
     memory,
     nowMs,
     told: (sentence) => told.push(String(sentence)),
+    warn: (sentence) => told.push(String(sentence)),
   })
   const instance = (at: number) => ({
     name: `shop-${at}`,
@@ -281,4 +282,29 @@ it('An epoch counts no more once all agents were heard for a lease, and none eve
   expect([memory.highest, lines.includes('set server gate/open state ready')]).toEqual([40, false])
   await after(1)
   expect([memory.highest, lines.includes('set server gate/open state ready')]).toEqual([1, true])
+})
+
+it('An HAProxy that refuses is started again after some tries, at once where the gate stays open, for reads alone once', async () => {
+  const restarts = async (refused: RegExp) => {
+    const { proxy } = fakeProxy(() => closed)
+    const { router, listeners } = routerOn({
+      tell: async (commands) =>
+        commands[0] === 'show servers state'
+          ? proxy.tell(commands)
+          : commands.map((command) => (refused.test(command) ? 'No such server.\n\n' : '\n')).join(''),
+      restart: () => proxy.restart(),
+    })
+    router.setRecord({ epoch: 1, primary: 'shop-0' })
+    listeners.get('shop-0')?.heard(primarySeen)
+    const after: number[] = []
+    for (let look = 1; look <= 11; look++) {
+      router.look()
+      await vi.waitFor(() => expect(router.state.failures).toBe(look))
+      after.push(proxy.restarts)
+    }
+    return { after: after.join(''), ledAgoMs: router.ledAgoMs() }
+  }
+  expect(await restarts(/primary/)).toEqual({ after: '00001111122', ledAgoMs: Infinity })
+  expect(await restarts(/primary|gate/)).toEqual({ after: '11112222233', ledAgoMs: Infinity })
+  expect(await restarts(/reads/)).toEqual({ after: '00001111111', ledAgoMs: 0 })
 })

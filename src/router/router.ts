@@ -20,6 +20,7 @@ export interface RouterParts {
   readonly nowMs: () => number
   /** Each new sentence once. */
   readonly told: (sentence: Sentence) => void
+  readonly warn: (sentence: Sentence) => void
 }
 
 /** How HAProxy is led, for whoever asks. */
@@ -147,7 +148,12 @@ export class Router {
       agent,
       { cluster: this.#parts.cluster, instance: name },
       {
-        heard: (observation) => hear(wordOf(observation)),
+        heard: (observation) => {
+          const word = wordOf(observation)
+          if (word === null)
+            this.#parts.warn(say`what the agent of ${name} says is not understood: it counts as not heard`)
+          hear(word)
+        },
         alive: () => undefined,
         unreached: () => (isSilent = true),
         lost: () => hear(null),
@@ -182,8 +188,8 @@ export class Router {
       word: this.#words.get(name) ?? null,
       isGone: this.#isGone(name),
     }))
-    const where = this.#whereTo(instances)
     try {
+      const where = this.#whereTo(instances)
       this.#is ??= readSlotsOf(await proxy.tell(['show servers state']))
       const before = this.#led ?? ledBefore(this.#is)
       const { slots, led } = wantedSlots(before, { where, instances, drainMs: settings.drainMs, nowMs: nowMs() })
@@ -201,19 +207,18 @@ export class Router {
   }
 
   /** What HAProxy is now nobody knows. Sessions that write are led all the same where only reads are refused. */
-  async #isRefused({ sentence, isOfWrites }: Refused, { where, led }: { where: WhereTo; led: Led }): Promise<void> {
-    this.#led = isOfWrites ? undefined : led
-    if (!isOfWrites) this.#leadsTo(where.write?.name ?? '')
-    // Another start ends every session: for reads alone it is tried once.
-    await this.#fails(sentence, isOfWrites || this.#failures < tries)
+  async #isRefused({ sentence, writes }: Refused, { where, led }: { where: WhereTo; led: Led }): Promise<void> {
+    this.#led = writes === 'are led' ? led : undefined
+    if (writes === 'are led') this.#leadsTo(where.write?.name ?? '')
+    await this.#fails(sentence, writes)
   }
 
-  async #fails(sentence: Sentence, mayRestart = true): Promise<void> {
+  async #fails(sentence: Sentence, writes: Refused['writes'] = 'wait'): Promise<void> {
     this.#is = undefined
     this.#say(sentence)
     this.#failures += 1
     this.#failed += 1
-    if (!mayRestart || this.#failures % tries !== 0) return
+    if (!isRestartDue(this.#failures, writes)) return
     await this.#parts.proxy.restart().catch((error: unknown) => this.#say(notRestarted(error)))
   }
 
@@ -249,6 +254,12 @@ export class Router {
     if (this.#leader !== '') this.#moves += 1
     this.#leader = instance
   }
+}
+
+/** Another start ends every session: for reads alone it is tried once, and at once where writes may go astray. */
+function isRestartDue(failures: number, writes: Refused['writes']): boolean {
+  if (writes === 'are led') return failures === tries
+  return failures % tries === 0 || (writes === 'go on' && failures === 1)
 }
 
 function notRestarted(error: unknown): Sentence {

@@ -54,7 +54,8 @@ export async function runRouter({ clusterDir, logLevel }: RouterOptions): Promis
       readInstances()
       await followRecord(() => openLocal(clusterDir, cluster), cluster.name, {
         signal: until,
-        heard: (view) => router.setRecord(view),
+        heard: (word) => router.setRecord(word),
+        warn,
       })
       platform.close()
     },

@@ -28,7 +28,7 @@ export interface ServedRouter {
   /** So long sessions may go on when the router is told to stop. */
   readonly endsWithinMs: number
   /** Tells the router of instances and of the record until the signal aborts; resolves then. */
-  readonly source: (router: Router, until: AbortSignal) => Promise<void>
+  readonly source: (router: Router, until: AbortSignal, warn: (sentence: Sentence) => void) => Promise<void>
   /** Told each new sentence, beside the log. */
   readonly stated?: (sentence: string) => void
   /** Whoever asks how the router is, until the signal aborts. */
@@ -65,6 +65,7 @@ export async function serve(served: ServedRouter): Promise<void> {
     // Each cluster has a token of its own.
     memory: await EpochFile.open({ path: join(folder, 'epoch.json'), secret: token, warn }),
     nowMs: () => realWorld.clock.monotonicMs(),
+    warn,
     told: (sentence) => {
       inform(sentence)
       served.stated?.(String(sentence))
@@ -72,7 +73,10 @@ export async function serve(served: ServedRouter): Promise<void> {
   })
   const stop = toldToStop()
   const ended = new AbortController()
-  const helpers = [served.source, served.show].map(async (help) => help?.(router, ended.signal, haproxy))
+  const helpers = [
+    (async () => served.source(router, ended.signal, warn))(),
+    (async () => served.show?.(router, ended.signal, haproxy))(),
+  ]
   // An HAProxy that does not start is tried again until the router is told to stop.
   await Promise.race([haproxy.start(), aborted(stop)])
   const looks = setInterval(() => {

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { gate, nowhere, primarySlot, readSlot, readSlots, type Slot, type Slots } from './haproxy-state.ts'
 import type { KnownInstance, ReadState, WhereTo } from './where-to.ts'
 
@@ -70,8 +71,9 @@ function isOf({ name, host, port }: KnownInstance, primary: LedPrimary): boolean
   return primary.name === '' ? host === primary.host && port === primary.port : name === primary.name
 }
 
+/** HAProxy takes addresses alone, and its commands are lines of text: no other word gets there. */
 function placeOf({ host, port }: Place): Place {
-  return host === '' ? nowhere : { host, port }
+  return isIP(host) === 0 || !(port >= 1 && port <= 65_535) ? nowhere : { host, port }
 }
 
 function isNowhere({ host, port }: Place): boolean {

@@ -24,7 +24,7 @@ async function aManager() {
     streams,
     says: (primary: string | null, hosts: readonly string[]) => {
       const instances = hosts.map((host, at) => ({ name: `shop-${at}`, host }))
-      const event = JSON.stringify({ epoch: 3, primary, instances })
+      const event = JSON.stringify({ name: 'shops.shop', epoch: 3, primary, instances })
       for (const stream of streams) stream.write(`event: state\ndata: ${event}\n\n`)
     },
   }
@@ -51,7 +51,7 @@ function follow(
   parts: { readonly openManager: () => Promise<ApiClient>; readonly resolve: (host: string) => Promise<string> },
 ) {
   const stop = new AbortController()
-  const over = followKubernetes(router, { ...parts, file: async () => file }, stop.signal)
+  const over = followKubernetes(router, { ...parts, file: async () => file, warn: () => undefined }, stop.signal)
   onTestFinished(async () => {
     stop.abort()
     await over
@@ -116,4 +116,19 @@ it('An agent that is not heard is looked for at both addresses that are known, i
   await expect.poll(() => [...tried].filter((host) => host !== '').toSorted()).toEqual(['10.0.0.2', '10.0.0.7'])
   tried.clear()
   await expect.poll(() => tried.size).toBe(2)
+})
+
+it('A damaged event of the manager is no word of the manager, and leaves what was known', async () => {
+  const manager = await aManager()
+  const { router, told, hosts } = aRouter(({ host }) => host !== '')
+  follow(router, { openManager: async () => manager.client(), resolve: async () => '' })
+  await expect.poll(() => manager.streams.length).toBe(1)
+  manager.says('shop-1', ['10.0.0.1', '10.0.0.2'])
+  await expect.poll(() => told.record).toMatchObject({ primary: 'shop-1' })
+  const event = '{"name":"shops.shop","epoch":"4","primary":"shop-0","instances":[{"name":"shop-0","host":"10.0.0.9"}]}'
+  for (const stream of manager.streams) stream.write(`event: state\ndata: ${event}\n\n`)
+  await expect.poll(() => told.record).toBeNull()
+  expect(hosts()).toBe('10.0.0.1,10.0.0.2')
+  manager.says('shop-0', ['10.0.0.1', '10.0.0.9'])
+  await expect.poll(hosts).toBe('10.0.0.1,10.0.0.9')
 })

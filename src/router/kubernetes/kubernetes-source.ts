@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ClusterView } from '#api-contract/views.ts'
+import type { Sentence } from '#common/sentence/sentence.ts'
 import type { PlatformInstance } from '#common/ports/platform.ts'
 import type { ApiClient } from '#cli/connection/api-client.ts'
 import { namesOf } from '#kube/names/names.ts'
@@ -8,6 +8,7 @@ import { agentAddress, mysqlPort } from '#kube/objects/services.ts'
 import type { RouterFile } from '#kube/router/router-file.ts'
 import { instanceName } from '#topology/snapshot/member.ts'
 import { followRecord } from '../manager-stream.ts'
+import type { ManagerWord } from '../manager-word.ts'
 import type { Router } from '../router.ts'
 import { nextAddress } from './addresses.ts'
 
@@ -15,6 +16,7 @@ export interface KubernetesSourceParts {
   /** Read anew each time: how many instances there are changes. */
   readonly file: () => Promise<RouterFile>
   readonly openManager: () => Promise<ApiClient>
+  readonly warn: (sentence: Sentence) => void
   /** Address of a host's name; '' where nobody knows. */
   readonly resolve?: (host: string) => Promise<string>
 }
@@ -34,10 +36,11 @@ export async function followKubernetes(
   const first = await parts.file()
   const following = followRecord(parts.openManager, `${first.namespace}.${first.cluster}`, {
     signal: until,
-    heard: (view) => {
-      if (view !== null) book.managerSays(view)
-      router.setRecord(view)
+    heard: (word) => {
+      if (word !== null) book.managerSays(word)
+      router.setRecord(word)
     },
+    warn: parts.warn,
   })
   while (!until.aborted) {
     await lookAfterUnheard(router, parts, book)
@@ -76,7 +79,7 @@ class AddressBook {
     this.#tell()
   }
 
-  managerSays({ instances }: Pick<ClusterView, 'instances'>): void {
+  managerSays({ instances }: Pick<ManagerWord, 'instances'>): void {
     // No cluster is without instances: the StatefulSet is away, and its pods may be well.
     if (instances.length === 0) return
     this.isTold = true

@@ -24,7 +24,7 @@ async function aManager(authority: Issued) {
   const server: Server = createServer(await certified(authority), (request, response) => {
     asked.push(request.headers.authorization)
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write('data: {"epoch":3,"primary":"shop-1","instances":[]}\n\n')
+    response.write('data: {"name":"shops.shop","epoch":3,"primary":"shop-1","instances":[]}\n\n')
   })
   server.listen(0, 'localhost')
   await once(server, 'listening')
@@ -51,7 +51,8 @@ it('A router follows the managers’ authority as soon as the file has another, 
   const heard: (number | null)[] = []
   const following = followRecord(managersOf({ ...files, url: async () => manager.url }), 'shops.shop', {
     signal: stop.signal,
-    heard: (view) => heard.push(view?.epoch ?? null),
+    heard: (word) => heard.push(word?.epoch ?? null),
+    warn: () => undefined,
   })
   onTestFinished(async () => {
     stop.abort()

@@ -54,10 +54,11 @@ export async function runKubernetesRouter({ config, logLevel }: KubernetesRouter
     tls: { servername: agentTlsName(cluster, namespace), certificates },
     log,
     endsWithinMs: settings.drainMs,
-    source: (router, until) => {
+    source: (router, until, warn) => {
       const url = async (): Promise<string> => (await readRouterFile(config)).manager
       const openManager = managersOf({ url, folder: dirname(config), tokenFile })
-      return followKubernetes(router, { file: () => readRouterFile(config).catch(() => file), openManager }, until)
+      const parts = { file: () => readRouterFile(config).catch(() => file), openManager, warn }
+      return followKubernetes(router, parts, until)
     },
     show: (router, until, haproxy) => {
       const routes = routesOf(cluster, router, haproxy)

@@ -62,6 +62,7 @@ it('An HAProxy that has no server for the primary is not led, says why, and is s
     feed: { follow: () => () => undefined },
     memory: { highest: 0, note: () => undefined, forget: () => undefined },
     told: (sentence) => told.push(String(sentence)),
+    warn: () => undefined,
   })
   for (let failures = 1; failures <= 5; failures += 1) {
     router.look()

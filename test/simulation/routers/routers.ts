@@ -46,6 +46,7 @@ export class SimulatedRouter {
       memory: this.#memory,
       nowMs: () => life.world.clock.monotonicMs(),
       told: (sentence) => this.#cluster.say(`  ${this.place}: ${String(sentence)}`),
+      warn: (sentence) => this.#cluster.say(`  ${this.place}: ${String(sentence)}`),
     })
     router.setInstances(machines.map(({ name, host }) => ({ name, host, port: 3306, agent: `${host}:9400` })))
     router.look()
