@@ -8,6 +8,11 @@ const milliseconds = (minimum: number, maximum: number, description: string) =>
 export const routerSettingsSchema = Type.Object(
   {
     waitMs: milliseconds(0, 60_000, 'So long a new session waits while no server may have it; 2000 unless given.'),
+    connectMs: milliseconds(
+      10,
+      1_000,
+      'So long a server may take to accept a connection, before it is tried again; 50 unless given.',
+    ),
     drainMs: milliseconds(
       0,
       3_600_000,
@@ -44,6 +49,8 @@ export type SaidOfRouter = Static<typeof routerSettingsSchema>
 export interface RouterSettings {
   /** So long a new session waits for a server. */
   readonly waitMs: number
+  /** So long a server may take to accept a connection; then it is tried again, within `waitMs`. */
+  readonly connectMs: number
   /** So long sessions may go on at a replica that left. */
   readonly drainMs: number
   /** Sessions at a time, at either port. */
@@ -58,6 +65,7 @@ export interface RouterSettings {
 export function routerSettings({ reads = {}, ...said }: SaidOfRouter): RouterSettings {
   return {
     waitMs: 2_000,
+    connectMs: 50,
     drainMs: 30_000,
     maxConnections: 4_000,
     ...said,

@@ -5,11 +5,12 @@ it('Addresses, limits and files are those that are given, and every server begin
   const text = haproxyConfig(
     { config: '/run/c', script: '/run/s.lua', socket: '/run/h.sock' },
     { hosts: ['127.24.7.100'], writePort: 3306, readPort: 3307 },
-    { waitMs: 2_000, maxConnections: 40 },
+    { waitMs: 2_000, connectMs: 80, maxConnections: 40 },
   )
   expect(text).toMatch(/stats socket \/run\/h\.sock mode 600 level admin\n/)
   expect(text).toMatch(/bind 127\.24\.7\.100:3306\n[^]*bind 127\.24\.7\.100:3307\n/)
-  expect(text).toMatch(/maxconn 80\n[^]*maxconn 40\n[^]*retries 40\n/)
+  expect(text).toContain('  timeout connect 80ms\n')
+  expect(text).toMatch(/maxconn 80\n[^]*maxconn 40\n[^]*retries 25\n/)
   expect(text).toMatch(/option clitcpka\n {2}clitcpka-idle 60s\n[^]*option srvtcpka\n {2}srvtcpka-idle 15s\n/)
   const servers = text.split('\n').filter((line) => line.startsWith('  server '))
   expect(servers).toHaveLength(18)
@@ -21,7 +22,7 @@ it('A router that listens by IPv6 names its address in brackets', () => {
   const text = haproxyConfig(
     { config: '/run/c', script: '/run/s.lua', socket: '/run/h.sock' },
     { hosts: ['fd00::7'], writePort: 3306, readPort: 3307 },
-    { waitMs: 2_000, maxConnections: 40 },
+    { waitMs: 2_000, connectMs: 80, maxConnections: 40 },
   )
   expect(text).toMatch(/bind \[fd00::7\]:3306\n[^]*bind \[fd00::7\]:3307\n/)
 })
@@ -30,7 +31,7 @@ it('A router with addresses of both families listens at each, and at no other', 
   const text = haproxyConfig(
     { config: '/run/c', script: '/run/s.lua', socket: '/run/h.sock' },
     { hosts: ['10.1.0.7', 'fd00::7'], writePort: 3306, readPort: 3307 },
-    { waitMs: 2_000, maxConnections: 40 },
+    { waitMs: 2_000, connectMs: 80, maxConnections: 40 },
   )
   expect(text).toMatch(/frontend writes\n {2}bind 10\.1\.0\.7:3306\n {2}bind \[fd00::7\]:3306\n {2}tcp-request/)
   expect(text).toMatch(/frontend reading\n {2}bind 10\.1\.0\.7:3307\n {2}bind \[fd00::7\]:3307\n {2}tcp-request/)

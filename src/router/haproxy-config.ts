@@ -15,20 +15,19 @@ export interface RouterAddress {
   readonly readPort: number
 }
 
-/** While a connection is refused it is tried again so often. */
-const retryMs = 50
 /** Longer than any session that MySQL leaves alone (`wait_timeout`, 8 hours by default). */
 const idleTime = '9h'
 
 /**
  * HAProxy's configuration. All servers begin closed: the router opens them by the runtime socket. A new session waits
  * in `wait_*` while nothing is open, and is told so in MySQL's own words by `refuse_*` in the end. That a machine lost
- * its power the kernel's own keepalive would find out after two hours.
+ * its power the kernel's own keepalive would find out after two hours. HAProxy waits `timeout connect` before a
+ * connection is tried again that was refused, and starts again after that where no answer came.
  */
 export function haproxyConfig(
   files: RouterFiles,
   { hosts, writePort, readPort }: RouterAddress,
-  { waitMs, maxConnections }: Pick<RouterSettings, 'waitMs' | 'maxConnections'>,
+  { waitMs, connectMs, maxConnections }: Pick<RouterSettings, 'waitMs' | 'connectMs' | 'maxConnections'>,
 ): string {
   const binds = (port: number): string => hosts.map((host) => `  bind ${hostPort(host, port)}`).join('\n')
   const closed = `${nowhere.host}:${nowhere.port} disabled weight 100`
@@ -42,10 +41,10 @@ export function haproxyConfig(
 defaults
   mode tcp
   maxconn ${maxConnections}
-  timeout connect ${retryMs}ms
+  timeout connect ${connectMs}ms
   timeout client ${idleTime}
   timeout server ${idleTime}
-  retries ${Math.max(1, Math.ceil(waitMs / retryMs))}
+  retries ${Math.max(1, Math.ceil(waitMs / connectMs))}
   option redispatch 1
   option clitcpka
   clitcpka-idle 60s

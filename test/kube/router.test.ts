@@ -16,14 +16,16 @@ onApiServer('The router of a MySQLCluster', (api) => {
     ])
 
   it('is an App with a budget and settings, owned by the cluster, and put back where a hand changes the App', async () => {
-    const { metadata } = await shop.cluster({ router: { replicas: 3, waitMs: 500 } })
+    const { metadata } = await shop.cluster({ router: { replicas: 3, waitMs: 500, connectMs: 100 } })
     const manager = shop.manager()
     await manager.reconcile()
     const [app, settings, budget] = await parts()
     for (const one of [app, settings, budget])
       expect(one?.metadata.ownerReferences).toMatchObject([{ kind: 'MySQLCluster', uid: metadata.uid }])
     expect(app?.spec).toMatchObject({ replicas: 3, image: 'regent:1', service: { name: 'shop' } })
-    expect(JSON.parse(settings?.data?.['router.json'] ?? '')).toMatchObject({ settings: { waitMs: 500 } })
+    expect(JSON.parse(settings?.data?.['router.json'] ?? '')).toMatchObject({
+      settings: { waitMs: 500, connectMs: 100 },
+    })
     expect(budget?.spec).toMatchObject({
       maxUnavailable: 1,
       selector: { matchLabels: { 'apps.regent.dev/app': 'shop-router' } },
@@ -55,6 +57,7 @@ onApiServer('The router of a MySQLCluster', (api) => {
     [{ replicas: 0 }, 'spec.router.replicas'],
     [{ reads: { fallback: 'any' } }, 'spec.router.reads.fallback'],
     [{ waitMs: -1 }, 'spec.router.waitMs'],
+    [{ connectMs: 9 }, 'spec.router.connectMs'],
   ])('is refused by the API server itself: %j', async (router, message) => {
     await expect(shop.cluster({ router })).rejects.toMatchObject({
       status: 422,

@@ -20,9 +20,9 @@ const user = 65_532
 /** After the deadline for sessions: for HAProxy to end, and for the log. */
 const endingSeconds = 10
 
-export function routerSettingsOf({ waitMs, drainMs, maxConnections, reads }: RouterSpec): RouterSettings {
-  const said = Object.entries({ waitMs, drainMs, maxConnections, reads }).filter(([, value]) => value !== undefined)
-  return routerSettings(Object.fromEntries(said))
+export function routerSettingsOf({ waitMs, connectMs, drainMs, maxConnections, reads }: RouterSpec): RouterSettings {
+  const said = Object.entries({ waitMs, connectMs, drainMs, maxConnections, reads })
+  return routerSettings(Object.fromEntries(said.filter(([, value]) => value !== undefined)))
 }
 
 /** What the routers of a cluster read; again whenever that changes. */

@@ -3,13 +3,16 @@ import { fileWith } from '../testing.ts'
 import { readRouterSettings } from './router-file.ts'
 
 it('Settings of a router are taken as they are said', async () => {
-  const said = { waitMs: 500, reads: { fallback: 'none' } }
+  const said = { waitMs: 500, connectMs: 10, reads: { fallback: 'none' } }
   expect(await readRouterSettings(await fileWith(JSON.stringify(said)))).toEqual(said)
 })
 
 it.each([
   'waitMs: -1',
   'waitMs: soon',
+  'connectMs: 9',
+  'connectMs: 1001',
+  'connectMs: 0.5',
   'maxConnections: 0',
   'reads: { maxLagMs: 0 }',
   'reads: { fallback: any }',

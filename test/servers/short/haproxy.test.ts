@@ -1,8 +1,13 @@
-import { expect, it, vi } from 'vitest'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { routerSettings } from '#failover/protocol/router-settings.ts'
 import { gate, nowhere, primarySlot, readSlot, readSlotsOf, stepsBetween, type Slot } from '#router/haproxy-state.ts'
 import { refusalsIn } from '#router/commands.ts'
+import type { Haproxy } from '#router/haproxy.ts'
 import { Router } from '#router/router.ts'
+import { freePort } from '#test/support/free-port.ts'
 import { patienceMs } from '#test/support/patience.ts'
 import { realHaproxy } from '#test/support/real-haproxy.ts'
 
@@ -76,3 +81,44 @@ it('An HAProxy that has no server for the primary is not led, says why, and is s
   expect(haproxy.pid).not.toBe(before)
   expect(told).toHaveLength(1)
 })
+
+/** A server that greets; stopped, so that the kernel throws away who asks for a connection while others wait. */
+async function deafServer() {
+  const port = await freePort()
+  const program = `require('node:net').createServer((one) => one.end('hello')).listen({ port: ${port}, host: '127.0.0.1', backlog: 1 }, () => console.log('listens'))`
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await once(child.stdout, 'data')
+  child.kill('SIGSTOP')
+  const isTaken = () =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect({ host: '127.0.0.1', port })
+      onTestFinished(() => void socket.destroy())
+      socket.on('error', () => undefined)
+      socket.once('connect', () => resolve(true))
+      setTimeout(() => resolve(false), 300)
+    })
+  while (await isTaken());
+  return { port, listens: () => child.kill('SIGCONT') }
+}
+
+it('A connection whose first packets are lost is no refusal: HAProxy begins anew until one arrives', async () => {
+  const { haproxy, writePort } = await realHaproxy()
+  const server = await deafServer()
+  const answer = await haproxy.tell([
+    `set server primary/primary addr 127.0.0.1 port ${server.port}`,
+    'set server gate/open state ready',
+  ])
+  expect(answer).toContain('port changed')
+  const client = connect({ host: '127.0.0.1', port: writePort })
+  const greeting = once(client, 'data')
+  await vi.waitFor(async () => expect(await retriesOf(haproxy)).toBeGreaterThan(1), waiting)
+  server.listens()
+  expect(String(await greeting)).toBe('hello')
+})
+
+async function retriesOf(haproxy: Haproxy): Promise<number> {
+  const [head = '', ...rows] = (await haproxy.tell(['show stat'])).split('\n')
+  const row = rows.find((line) => line.startsWith('primary,BACKEND,'))
+  return Number(row?.split(',')[head.replace('# ', '').split(',').indexOf('wretr')])
+}
