@@ -308,3 +308,23 @@ it('An HAProxy that refuses is started again after some tries, at once where the
   expect(await restarts(/primary|gate/)).toEqual({ after: '11112222233', ledAgoMs: Infinity })
   expect(await restarts(/reads/)).toEqual({ after: '00001111111', ledAgoMs: 0 })
 })
+
+it('A router is cut off when neither a manager nor any agent is heard, and one of them is enough', async () => {
+  let nowMs = 0
+  const { router, listeners } = routerOn(fakeProxy(() => closed).proxy, () => nowMs)
+  const after = (ms: number) => ((nowMs += ms), router.unheardForMs())
+  expect(after(60_000), 'nobody yet').toBe(Infinity)
+  router.setRecord({ epoch: 0, primary: null })
+  expect(after(60_000), 'the manager alone, before there is a primary').toBe(0)
+  listeners.get('shop-0')?.heard(primarySeen)
+  router.setRecord(null)
+  expect(after(60_000), 'one agent, and no manager').toBe(0)
+  router.setRecord(null)
+  listeners.get('shop-0')?.lost('gone')
+  router.setRecord(null)
+  expect(after(6_000)).toBe(6_000)
+  listeners.get('shop-0')?.lost('gone')
+  expect(after(1_000)).toBe(7_000)
+  listeners.get('shop-1')?.heard(replicaSeen)
+  expect(after(0)).toBe(0)
+})

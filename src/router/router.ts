@@ -50,6 +50,9 @@ export class Router {
   /** Since when nobody answers at the address of an instance. */
   readonly #silentSinceMs = new Map<string, number>()
   #record: NamedPrimary | null = null
+  #hearsManager = false
+  /** When a manager or an agent was heard last, as far as nobody is heard now. */
+  #heardMs = -Infinity
   /** Since when all agents are heard, and none ever promised the epoch that is remembered. */
   #othersSinceMs: number | undefined
   /** Undefined until HAProxy tells how another router led it. */
@@ -76,6 +79,7 @@ export class Router {
 
   /** Which instances there are. */
   setInstances(instances: readonly PlatformInstance[]): void {
+    this.#noteHeard()
     this.#instances = instances
     for (const [name, followed] of this.#follows) {
       if (instances.some((one) => one.name === name && one.agent === followed.agent)) continue
@@ -91,6 +95,8 @@ export class Router {
 
   /** What the manager shows of the record; null where none answers. */
   setRecord(view: { readonly epoch: number; readonly primary: string | null } | null): void {
+    this.#noteHeard()
+    this.#hearsManager = view !== null
     this.#record = view?.primary == null ? null : { epoch: view.epoch, primary: view.primary }
     this.lead()
   }
@@ -123,6 +129,11 @@ export class Router {
     return this.#parts.nowMs() - this.#ledMs
   }
 
+  /** How long neither a manager nor an agent is heard; infinite before the first word. */
+  unheardForMs(): number {
+    return this.#isAnyoneHeard() ? 0 : this.#parts.nowMs() - this.#heardMs
+  }
+
   /** Instances whose agents are not heard. */
   unheard(): readonly string[] {
     return this.#instances.flatMap(({ name }) => (this.#words.get(name) == null ? [name] : []))
@@ -139,6 +150,7 @@ export class Router {
     const hear = (word: AgentWord | null): void => {
       // The stream at an address that was left may end later than the one at the next begins.
       if (isOver) return
+      this.#noteHeard()
       this.#words.set(name, word)
       this.#noteSilence(name, isSilent)
       isSilent = false
@@ -160,6 +172,15 @@ export class Router {
       },
     )
     this.#follows.set(name, { agent, stop: () => ((isOver = true), stop()) })
+  }
+
+  /** Before another word, or silence, takes the place of what was heard. */
+  #noteHeard(): void {
+    if (this.#isAnyoneHeard()) this.#heardMs = this.#parts.nowMs()
+  }
+
+  #isAnyoneHeard(): boolean {
+    return this.#hearsManager || [...this.#words.values()].some((word) => word !== null)
   }
 
   #noteSilence(name: string, isSilent: boolean): void {

@@ -20,15 +20,13 @@ import type { Router } from '../router.ts'
 import { serve } from '../serve.ts'
 import { followKubernetes } from './kubernetes-source.ts'
 import { managersOf } from './managers.ts'
+import { readinessOf } from './readiness.ts'
 
 export interface KubernetesRouterOptions {
   /** Of a ConfigMap, beside the certificate of the managers' authority. */
   readonly config: string
   readonly logLevel: string
 }
-
-/** HAProxy is looked at each second: whoever is not led for so long is not ready. */
-const unledMs = 5_000
 
 /** Runs one router of a cluster on Kubernetes until SIGTERM, and HAProxy with it. */
 export async function runKubernetesRouter({ config, logLevel }: KubernetesRouterOptions): Promise<void> {
@@ -82,12 +80,7 @@ async function readRouterFile(path: string): Promise<RouterFile> {
 function routesOf(cluster: string, router: Router, haproxy: Pick<Haproxy, 'tell'>) {
   return {
     '/live': async () => ({ body: 'ok\n' }),
-    '/ready': async () => {
-      const agoMs = router.ledAgoMs()
-      if (agoMs < unledMs) return { body: `${router.state.sentence}\n` }
-      const since = agoMs === Infinity ? 'not led yet' : `not led for ${Math.round(agoMs / 1_000)} s`
-      return { status: 503, body: `HAProxy is ${since}\n` }
-    },
+    '/ready': async () => readinessOf(router),
     '/metrics': async () => {
       const statistics = await haproxy.tell(['show stat']).then(statisticsIn, () => [])
       return {
