@@ -3,7 +3,7 @@ import { routerSettings, whyTooExact } from './router-settings.ts'
 
 it('What is not said of a router has its default, also within "reads"', () => {
   expect(routerSettings({ waitMs: 5, reads: { fallback: 'none' } })).toEqual({
-    ...{ waitMs: 5, connectMs: 50, drainMs: 30_000, maxConnections: 4_000 },
+    ...{ waitMs: 5, connectMs: 50, drainMs: 30_000, maxConnections: 4_000, logSessions: false },
     reads: { maxLagMs: 5_000, fallback: 'none' },
   })
 })

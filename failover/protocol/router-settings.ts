@@ -25,6 +25,12 @@ export const routerSettingsSchema = Type.Object(
         description: 'Sessions at a time at either port of a router; 4000 unless given.',
       }),
     ),
+    logSessions: Type.Optional(
+      Type.Boolean({
+        description:
+          'Each session has a line in the log of its router, with the address of the client; false unless given.',
+      }),
+    ),
     reads: Type.Optional(
       Type.Object(
         {
@@ -55,6 +61,8 @@ export interface RouterSettings {
   readonly drainMs: number
   /** Sessions at a time, at either port. */
   readonly maxConnections: number
+  /** Each session has a line in the log, with the address of the client. */
+  readonly logSessions: boolean
   readonly reads: {
     readonly maxLagMs: number
     /** Where reads go while no replica may have them. */
@@ -68,6 +76,7 @@ export function routerSettings({ reads = {}, ...said }: SaidOfRouter): RouterSet
     connectMs: 50,
     drainMs: 30_000,
     maxConnections: 4_000,
+    logSessions: false,
     ...said,
     reads: { maxLagMs: 5_000, fallback: 'primary', ...reads },
   }

@@ -5,7 +5,7 @@ it('Addresses, limits and files are those that are given, and every server begin
   const text = haproxyConfig(
     { config: '/run/c', script: '/run/s.lua', socket: '/run/h.sock' },
     { hosts: ['127.24.7.100'], writePort: 3306, readPort: 3307 },
-    { waitMs: 2_000, connectMs: 80, maxConnections: 40 },
+    { waitMs: 2_000, connectMs: 80, maxConnections: 40, logSessions: false },
   )
   expect(text).toMatch(/stats socket \/run\/h\.sock mode 600 level admin\n/)
   expect(text).toMatch(/bind 127\.24\.7\.100:3306\n[^]*bind 127\.24\.7\.100:3307\n/)
@@ -22,7 +22,7 @@ it('A router that listens by IPv6 names its address in brackets', () => {
   const text = haproxyConfig(
     { config: '/run/c', script: '/run/s.lua', socket: '/run/h.sock' },
     { hosts: ['fd00::7'], writePort: 3306, readPort: 3307 },
-    { waitMs: 2_000, connectMs: 80, maxConnections: 40 },
+    { waitMs: 2_000, connectMs: 80, maxConnections: 40, logSessions: false },
   )
   expect(text).toMatch(/bind \[fd00::7\]:3306\n[^]*bind \[fd00::7\]:3307\n/)
 })
@@ -31,7 +31,7 @@ it('A router with addresses of both families listens at each, and at no other', 
   const text = haproxyConfig(
     { config: '/run/c', script: '/run/s.lua', socket: '/run/h.sock' },
     { hosts: ['10.1.0.7', 'fd00::7'], writePort: 3306, readPort: 3307 },
-    { waitMs: 2_000, connectMs: 80, maxConnections: 40 },
+    { waitMs: 2_000, connectMs: 80, maxConnections: 40, logSessions: false },
   )
   expect(text).toMatch(/frontend writes\n {2}bind 10\.1\.0\.7:3306\n {2}bind \[fd00::7\]:3306\n {2}tcp-request/)
   expect(text).toMatch(/frontend reading\n {2}bind 10\.1\.0\.7:3307\n {2}bind \[fd00::7\]:3307\n {2}tcp-request/)

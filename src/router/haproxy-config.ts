@@ -15,6 +15,18 @@ export interface RouterAddress {
   readonly readPort: number
 }
 
+/** Of the process, beside its standard output: HAProxy closes that where it is told to be quiet (`-q`). */
+const logFd = 3
+/**
+ * The line of one session, as the router writes its own lines: once a server has accepted, or at the end of a session
+ * that never had a server. `state` is HAProxy's `%ts`.
+ */
+const sessionLine = [
+  ...['"level":"info"', '"time":"%[date,utime(%Y-%m-%dT%H:%M:%SZ)]"', '"name":"haproxy"'],
+  ...['"client":"%ci:%cp"', '"at":"%f"', '"server":"%si:%sp"', '"as":"%bi:%bp"', '"state":"%ts"'],
+  '"msg":"session of client %ci:%cp at %f: server %si:%sp, which sees %bi:%bp"',
+].join(',')
+
 /** Longer than any session that MySQL leaves alone (`wait_timeout`, 8 hours by default). */
 const idleTime = '9h'
 
@@ -27,10 +39,13 @@ const idleTime = '9h'
 export function haproxyConfig(
   files: RouterFiles,
   { hosts, writePort, readPort }: RouterAddress,
-  { waitMs, connectMs, maxConnections }: Pick<RouterSettings, 'waitMs' | 'connectMs' | 'maxConnections'>,
+  { waitMs, connectMs, maxConnections, logSessions }: Omit<RouterSettings, 'drainMs' | 'reads'>,
 ): string {
   const binds = (port: number): string => hosts.map((host) => `  bind ${hostPort(host, port)}`).join('\n')
   const closed = `${nowhere.host}:${nowhere.port} disabled weight 100`
+  const logs = logSessions
+    ? `  log fd@${logFd} format raw local0 info\n  option logasap\n  log-format '{${sessionLine}}'\n`
+    : ''
   const slots = Array.from({ length: readSlots }, (_, at) => `  server r${at} ${closed}`)
   return `global
   stats socket ${files.socket} mode 600 level admin
@@ -57,14 +72,14 @@ defaults
 
 frontend writes
 ${binds(writePort)}
-  tcp-request inspect-delay ${waitMs + 60_000}ms
+${logs}  tcp-request inspect-delay ${waitMs + 60_000}ms
   tcp-request content lua.wait_write if !{ nbsrv(gate) ge 1 }
   tcp-request content use-service lua.refuse_write if !{ nbsrv(gate) ge 1 }
   default_backend primary
 
 frontend reading
 ${binds(readPort)}
-  tcp-request inspect-delay ${waitMs + 60_000}ms
+${logs}  tcp-request inspect-delay ${waitMs + 60_000}ms
   tcp-request content lua.wait_read if !{ nbsrv(reads) ge 1 }
   tcp-request content use-service lua.refuse_read if !{ nbsrv(reads) ge 1 }
   default_backend reads

@@ -107,7 +107,8 @@ export class Haproxy {
     await Promise.all((await processesEndingWith(words)).map((one) => endProcess(one, graceMs)))
     // A session of its own: a router that is killed or upgraded ends nobody's sessions.
     const child = spawn(program, [...rest, ...words], {
-      stdio: ['ignore', 'inherit', 'inherit'],
+      // Once more the standard output: `haproxy-config.ts` logs there.
+      stdio: ['ignore', 'inherit', 'inherit', 1],
       detached: true,
     })
     const over = new Promise<string>((resolve) => {

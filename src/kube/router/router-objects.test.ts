@@ -48,12 +48,14 @@ it('Other settings replace the routers; another number of instances only changes
   expect(digest(made())).not.toBe(digest(made({ connectMs: 100 })))
   expect(digest(made())).toBe(digest(made({}, { instances: 5 })))
   const file = JSON.parse(
-    made({ connectMs: 80, reads: { fallback: 'none' } }, { instances: 5 }).config.data?.['router.json'] ?? '{}',
+    made({ connectMs: 80, logSessions: true, reads: { fallback: 'none' } }, { instances: 5 }).config.data?.[
+      'router.json'
+    ] ?? '{}',
   ) as unknown
   expect(file).toEqual({
     ...{ version: 1, cluster: 'shop', namespace: 'shops', instances: 5, manager: 'https://regent.regent.svc' },
     settings: {
-      ...{ waitMs: 2_000, connectMs: 80, drainMs: 30_000, maxConnections: 4_000 },
+      ...{ waitMs: 2_000, connectMs: 80, drainMs: 30_000, maxConnections: 4_000, logSessions: true },
       reads: { maxLagMs: 5_000, fallback: 'none' },
     },
   })

@@ -20,8 +20,9 @@ const user = 65_532
 /** After the deadline for sessions: for HAProxy to end, and for the log. */
 const endingSeconds = 10
 
-export function routerSettingsOf({ waitMs, connectMs, drainMs, maxConnections, reads }: RouterSpec): RouterSettings {
-  const said = Object.entries({ waitMs, connectMs, drainMs, maxConnections, reads })
+export function routerSettingsOf(router: RouterSpec): RouterSettings {
+  const { waitMs, connectMs, drainMs, maxConnections, logSessions, reads } = router
+  const said = Object.entries({ waitMs, connectMs, drainMs, maxConnections, logSessions, reads })
   return routerSettings(Object.fromEntries(said.filter(([, value]) => value !== undefined)))
 }
 

@@ -3,7 +3,7 @@ import { fileWith } from '../testing.ts'
 import { readRouterSettings } from './router-file.ts'
 
 it('Settings of a router are taken as they are said', async () => {
-  const said = { waitMs: 500, connectMs: 10, reads: { fallback: 'none' } }
+  const said = { waitMs: 500, connectMs: 10, logSessions: true, reads: { fallback: 'none' } }
   expect(await readRouterSettings(await fileWith(JSON.stringify(said)))).toEqual(said)
 })
 
@@ -11,6 +11,7 @@ it.each([
   'waitMs: -1',
   'waitMs: soon',
   'connectMs: 9',
+  'logSessions: some',
   'connectMs: 1001',
   'connectMs: 0.5',
   'maxConnections: 0',

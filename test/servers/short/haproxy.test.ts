@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { readFile } from 'node:fs/promises'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { routerSettings } from '#failover/protocol/router-settings.ts'
 import { gate, nowhere, primarySlot, readSlot, readSlotsOf, stepsBetween, type Slot } from '#router/haproxy-state.ts'
@@ -57,10 +58,10 @@ it.each([
 
 it('An HAProxy that has no server for the primary is not led, says why, and is started again after some tries', async () => {
   const told: string[] = []
-  const { haproxy, logged } = await realHaproxy(
-    () => undefined,
-    (config) => config.replace('  server primary 127.0.0.1:1 weight 100\n', '  server other 127.0.0.1:1 weight 100\n'),
-  )
+  const { haproxy, logged } = await realHaproxy({
+    edited: (config) =>
+      config.replace('  server primary 127.0.0.1:1 weight 100\n', '  server other 127.0.0.1:1 weight 100\n'),
+  })
   const before = haproxy.pid
   const router = new Router({
     ...{ cluster: 'shop', settings: routerSettings({}), nowMs: () => performance.now(), proxy: haproxy },
@@ -122,3 +123,45 @@ async function retriesOf(haproxy: Haproxy): Promise<number> {
   const row = rows.find((line) => line.startsWith('primary,BACKEND,'))
   return Number(row?.split(',')[head.replace('# ', '').split(',').indexOf('wretr')])
 }
+
+it.each([true, false])(
+  'With logSessions %s a session has a line with the client’s address, or none',
+  async (logSessions) => {
+    const { haproxy, writePort, output } = await realHaproxy({ settings: { logSessions, waitMs: 0 } })
+    const server = createServer((one) => one.write('hello'))
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const lines = async () => (await readFile(output, 'utf8')).split('\n').filter((line) => line !== '')
+    const open = async () => {
+      const client = connect({ host: '127.0.0.1', port: writePort })
+      onTestFinished(() => void client.destroy())
+      await once(client, 'data')
+      return `127.0.0.1:${client.localPort}`
+    }
+    const refused = await open()
+    await haproxy.tell([`set server primary/primary addr 127.0.0.1 port ${port}`, 'set server gate/open state ready'])
+    const accepted = once(server, 'connection')
+    const led = await open()
+    const [seen] = (await accepted) as [Socket]
+    if (!logSessions) return expect(await lines()).toEqual([])
+    await vi.waitFor(async () => expect(await lines()).toHaveLength(2), waiting)
+    const logged = (await lines()).map((line) => JSON.parse(line) as Record<string, string>)
+    expect(logged).toMatchObject([
+      {
+        name: 'haproxy',
+        level: 'info',
+        client: refused,
+        at: 'writes',
+        msg: `session of client ${refused} at writes: server -:-, which sees -:-`,
+      },
+      {
+        ...{ name: 'haproxy', level: 'info', client: led, at: 'writes', server: `127.0.0.1:${port}` },
+        as: `127.0.0.1:${seen.remotePort}`,
+        msg: `session of client ${led} at writes: server 127.0.0.1:${port}, which sees 127.0.0.1:${seen.remotePort}`,
+      },
+    ])
+    expect(Date.parse(logged[0]?.['time'] ?? '')).toBeGreaterThan(Date.now() - 3_600_000)
+  },
+)
