@@ -7,6 +7,7 @@ import type { MySQLBackup } from '../backup/mysql-backup.ts'
 import { defaultApp, validateApp } from './app-validation.ts'
 import { validateMySQLBackup } from './backup-object-validation.ts'
 import { validateMySQLCluster } from './cluster-validation.ts'
+import { refusedNamesakes } from './namesakes.ts'
 import type { AgentImage } from '../injection/agent-container.ts'
 import { injectionPatch, type InjectablePod } from '../injection/inject.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
@@ -167,7 +168,8 @@ function reviewCluster(
   try {
     const { next, before } = subResource === 'scale' ? scaled(request, clusterOf) : written(request)
     const { refusals, warnings } = validateMySQLCluster(next, before)
-    if (refusals.length > 0) return refuse(request, refusals)
+    const all = [...refusals, ...refusedNamesakes(next, before, clusterOf)]
+    if (all.length > 0) return refuse(request, all)
     return { uid, allowed: true, ...(warnings.length > 0 && { warnings }) }
   } catch (error) {
     if (error instanceof RegentError) return refuse(request, [error])
