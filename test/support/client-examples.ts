@@ -43,8 +43,8 @@ export type LanguageName = keyof typeof languages
 export const languageNames = Object.keys(languages) as readonly LanguageName[]
 
 /**
- * Writes the program of that language out of the page into `folder`, and makes it ready: its command without the folder
- * of a cluster.
+ * Writes the program of that language out of the page into `folder`, and makes it ready: its command without address
+ * and file of the password.
  */
 export async function prepareExample(name: LanguageName, folder: string): Promise<Prepared> {
   const { block, file, prepare } = languages[name]

@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { describeError } from '#common/errors/errors.ts'
+import { readCluster, routerAddress } from '#local/folder/cluster-file.ts'
 import { languageNames, prepareExample } from '#test/support/client-examples.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 
-const shop = withCluster()
+const shop = withCluster({ flags: ['--router'] })
 const run = promisify(execFile)
 
 it.each(languageNames)(
@@ -23,10 +24,11 @@ it.each(languageNames)(
     if (prepared === null) return
     const cluster = shop.current
     const { primary } = await cluster.whole()
+    const { host } = routerAddress(await readCluster(cluster.layout.dir))
     const orders = async (name: string) =>
       Number(await cluster.value(name, 'select count(*) from app.orders').catch(() => 0))
     const before = await orders(primary ?? '')
-    const [program = '', ...args] = [...prepared, cluster.layout.dir]
+    const [program = '', ...args] = [...prepared, host, cluster.layout.clientPassword]
     const running = run(program, args, { timeout: 200_000 })
     await cluster.until('orders are written', async () => (await orders(primary ?? '')) > before + 20, 120_000)
     await cluster.fault(primary ?? '', 'kill-mysqld')
