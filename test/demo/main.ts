@@ -4,11 +4,13 @@ import { parseArgs } from 'node:util'
 import { defaultMode, modes, type ModeName } from '#failover/protocol/mode-name.ts'
 import { describeError } from '#common/errors/errors.ts'
 import { findMysql } from '#local/packages/mysql-binaries.ts'
+import { findHaproxy } from '#local/packages/haproxy-binaries.ts'
 import { stateHome } from '#local/folder/state-layout.ts'
 import { onKubernetes } from '../e2e/on-kubernetes.ts'
 import { startCluster, type TestCluster } from '../support/cluster.ts'
 import { interruption, untilInterrupted } from '../support/interruption.ts'
 import { monotonicMs } from '../support/monotonic.ts'
+import { routedCluster } from '../support/routed-cluster.ts'
 import { Writer } from '../support/writer.ts'
 import { announce, checkWrites, handOverAndScaleIn, runAct } from './acts.ts'
 import { draw } from './draw.ts'
@@ -25,12 +27,14 @@ const scaleOutMs = 120_000
 async function demo(screen: Screen, mode: ModeName, keep: boolean, interrupted: AbortSignal): Promise<boolean> {
   const began = monotonicMs()
   const { version } = await findMysql()
-  screen.print(`Regent: three MySQL ${version} servers in mode ${mode}, and one client that writes every 10 ms.`, '')
-  const cluster = await started(screen, mode, keep)
+  screen.print(`Regent: three MySQL ${version} servers in mode ${mode}, and one client that writes every 10 ms.`)
+  const isRouted = await hasHaproxy(screen)
+  screen.print('')
+  const cluster = await started(screen, { mode, keep, isRouted })
   let kept = false
   try {
     screen.print(`    three servers up after ${((monotonicMs() - began) / 1000).toFixed(1)} s`, '')
-    const fine = await untilInterrupted(() => play(screen, cluster), interrupted)
+    const fine = await untilInterrupted(() => play(screen, cluster, isRouted), interrupted)
     kept = keep
     screen.print('', `    ${((monotonicMs() - began) / 1000).toFixed(0)} s in all`)
     if (keep) {
@@ -44,15 +48,36 @@ async function demo(screen: Screen, mode: ModeName, keep: boolean, interrupted: 
   }
 }
 
-function started(screen: Screen, mode: ModeName, keep: boolean): Promise<TestCluster> {
-  const progress = (line: string) => screen.live([`    ${line}`], line.replace(/^\s*[\d.]+ s\s*/, ''))
-  const spec = { mode, policies: { 'demo-2': { promotion: 'prefer' as const, priority: 0 } } }
-  return startCluster({ name: 'demo', instances: 3, spec, progress, ...(keep && { home: stateHome() }) })
+/** Where HAProxy cannot be had, the client reads where the primary is. */
+async function hasHaproxy(screen: Screen): Promise<boolean> {
+  try {
+    await findHaproxy((line) => screen.live([`    ${line}`], line))
+    screen.clear()
+    screen.print('The client knows one address, which never changes: that of a router.')
+    return true
+  } catch (error) {
+    screen.clear()
+    screen.print(`There is no router: ${describeError(error)}`)
+    return false
+  }
 }
 
-async function play(screen: Screen, cluster: TestCluster): Promise<boolean> {
+interface Started {
+  readonly mode: ModeName
+  readonly keep: boolean
+  readonly isRouted: boolean
+}
+
+function started(screen: Screen, { mode, keep, isRouted }: Started): Promise<TestCluster> {
+  const progress = (line: string) => screen.live([`    ${line}`], line.replace(/^\s*[\d.]+ s\s*/, ''))
+  const spec = { mode, policies: { 'demo-2': { promotion: 'prefer' as const, priority: 0 } } }
+  const flags = isRouted ? ['--router'] : []
+  return startCluster({ name: 'demo', instances: 3, spec, progress, flags, ...(keep && { home: stateHome() }) })
+}
+
+async function play(screen: Screen, cluster: TestCluster, isRouted: boolean): Promise<boolean> {
   await cluster.whole(3)
-  const writer = await Writer.start(cluster)
+  const writer = await Writer.start(isRouted ? routedCluster(cluster, { asksServer: true }) : cluster)
   const stopDrawing = draw(screen, writer, () => cluster.views.latest)
   try {
     const stage = { screen, cluster, writer }

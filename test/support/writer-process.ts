@@ -78,8 +78,9 @@ class Writer {
     const { user, password } = this.#orders
     const { host, port } = this.#target()
     const connection = await openSession({ host, port, user, password, database: 'app' }, loginMs)
-    send({ kind: 'let-in', letIn: { host, atMs: monotonicMs() } })
-    return { connection, host }
+    const server = this.#orders.pinned?.asksServer === true ? await serverBehind(connection) : host
+    send({ kind: 'let-in', letIn: { host: server, atMs: monotonicMs() } })
+    return { connection, host: server }
   }
 
   #target(): { readonly host: string; readonly port: number } {
@@ -97,6 +98,17 @@ class Writer {
   #report(): void {
     if (this.#unsent.length > 0) send({ kind: 'acknowledged', writes: this.#unsent })
     this.#unsent = []
+  }
+}
+
+/** The address of the instance to which a router led the session. */
+async function serverBehind(connection: Connection): Promise<string> {
+  try {
+    const [row] = await queryWithin(connection, 'select @@report_host as host', loginMs)
+    return String(row?.['host'])
+  } catch (error) {
+    connection.destroy()
+    throw error
   }
 }
 

@@ -4,8 +4,8 @@ export interface WriterTarget {
   readonly routes: string
   /** Tried in turn while no primary is published. */
   readonly instances: readonly { readonly host: string; readonly port: number }[]
-  /** Write to this address only, whatever is published. */
-  readonly pinned: { readonly host: string; readonly port: number } | null
+  /** Write to this address only, whatever is published. Whoever is behind a router is asked for the own address. */
+  readonly pinned: { readonly host: string; readonly port: number; readonly asksServer?: true } | null
 }
 
 /** What a writer's process is told first. Passwords travel here, never in argv. */
