@@ -1,6 +1,7 @@
 const routed = [
   ...['a router stands still', 'a router stands still', 'a router is started again', 'HAProxy is killed'],
   ...['a router is cut off from the managers', 'a router is cut off from agents', 'the socket of HAProxy is full'],
+  'HAProxy refuses commands',
 ]
 const shared = ['no manager is there', 'a switchover is asked for', 'mysqld is killed', 'the network is cut']
 

@@ -44,6 +44,10 @@ export const routerFaults: FaultTable = {
     router.proxy.isSocketBroken = true
     later(cluster, random.between(300, 4_000), () => (router.proxy.isSocketBroken = false))
   }),
+  'HAProxy refuses commands': atRouter((cluster, router, random) => {
+    router.proxy.isRefusing = true
+    later(cluster, random.between(300, 4_000), () => (router.proxy.isRefusing = false))
+  }),
   'HAProxy is killed': atRouter((_, router) => router.proxy.start()),
   'no manager is there': [
     0,

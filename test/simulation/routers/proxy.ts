@@ -14,6 +14,8 @@ export class SimulatedProxy implements Proxy {
   generation = 0
   /** Its socket answers nothing. */
   isSocketBroken = false
+  /** It refuses some commands, and says so; the gate closes all the same. */
+  isRefusing = false
   /** Where sessions that write are led has changed. */
   led: (host: string | null) => void = () => undefined
 
@@ -32,6 +34,11 @@ export class SimulatedProxy implements Proxy {
     this.generation += 1
   }
 
+  /** Nobody can lead it as wanted. */
+  get isTroubled(): boolean {
+    return this.isSocketBroken || this.isRefusing
+  }
+
   /** Where a new session goes that writes; null while such sessions wait. */
   get target(): string | null {
     return this.#slots.get(gate)?.state === 'ready' ? (this.#slots.get(primarySlot)?.host ?? null) : null
@@ -41,13 +48,20 @@ export class SimulatedProxy implements Proxy {
     await new Promise<void>((resolve) => this.#time.after(this.#random.between(0.1, 3), resolve))
     if (this.isSocketBroken) throw new Error('the socket of HAProxy does not answer')
     const before = this.target
-    const said = commands.map((command) => this.#do(command)).join('')
+    const said = commands
+      .map((command) => (this.#refuses(command) ? 'No such server.\n\n' : this.#do(command)))
+      .join('')
     if (this.target !== before) this.led(this.target)
     return said
   }
 
   async restart(): Promise<void> {
     this.start()
+  }
+
+  #refuses(command: string): boolean {
+    if (!this.isRefusing || !command.startsWith('set server') || command.endsWith(' state maint')) return false
+    return this.#random.chance(0.4)
   }
 
   #do(command: string): string {

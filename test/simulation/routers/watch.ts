@@ -78,7 +78,7 @@ export class RouterWatch {
 
   /** By agents alone: no manager is needed. */
   #known({ place, life, proxy }: SimulatedRouter): Machine | undefined {
-    if (life?.runs !== true || proxy.isSocketBroken) return undefined
+    if (life?.runs !== true || proxy.isTroubled) return undefined
     const { record, machines, network } = this.#cluster
     const heard = machines.filter(
       ({ name, agentLife }) => agentLife?.runs === true && network.reachesBothWays(place, name),
