@@ -24,7 +24,7 @@ export class Clients {
   unproven = GtidSet.empty
   count = 0
   /** A server tells one of them OK. */
-  told: (at: Machine) => void = () => undefined
+  told: (at: Machine, write: GtidSet) => void = () => undefined
   readonly #times: { readonly gtid: GtidSet; readonly atMs: number }[] = []
   #paceMs: number
   #ended = false
@@ -108,7 +108,7 @@ export class Clients {
     mysqld.commitNew(
       false,
       (answer, { gtid }) => {
-        if (answer === 'ok') this.told(at)
+        if (answer === 'ok') this.told(at, gtid)
         time.after(network.delayMs(), () => {
           if (!network.reaches(at.name, 'clients')) return
           if (at.mysqld?.isOpenByHand || this.#cluster.isDeposedUnheard(at)) return goOn(false)

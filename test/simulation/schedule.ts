@@ -85,7 +85,7 @@ function watchRules(cluster: SimulatedCluster, clients: Clients): () => string |
   const watch = groups === null ? new Watch(cluster, clients) : new GroupWatch(cluster, groups, clients)
   const far = cluster.machines.some((machine) => machine.far !== null) ? new FarWatch(cluster, clients) : null
   const routers = cluster.routers.length > 0 ? new RouterWatch(cluster) : null
-  if (routers !== null) clients.told = (at) => routers.acknowledged(at)
+  if (routers !== null) clients.told = (at, write) => routers.acknowledged(at, write)
   const waysOut = new WaysOut(cluster)
   let broken: string | undefined
   cluster.onHappening((happening) => {

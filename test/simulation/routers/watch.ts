@@ -1,4 +1,5 @@
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
+import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import type { Machine } from '../machine.ts'
 import type { SimulatedCluster } from '../simulated-cluster.ts'
@@ -16,8 +17,8 @@ export class RouterWatch {
   readonly #cluster: SimulatedCluster
   readonly #confirmedMs = new Map<InstanceName, number>()
   readonly #lostSince = new Map<SimulatedRouter, number>()
-  /** The newest epoch whose primary has told a client OK. */
-  #newest = 0
+  /** The newest epoch whose primary has told a client OK, and what is on that primary's volume. */
+  #newest: { readonly epoch: number; readonly folder: Machine['folder'] } = { epoch: 0, folder: undefined }
   /** The first rule that was broken. */
   broken: string | undefined
 
@@ -34,13 +35,23 @@ export class RouterWatch {
     for (const router of this.#cluster.routers) this.broken ??= this.#findsNobody(router)
   }
 
-  /** A server tells a client OK, at this moment. In a group the group answers for that (`group/watch.ts`). */
-  acknowledged({ name }: Machine): void {
+  /**
+   * A server tells a client OK, at this moment: an old primary for what the new one has, at most, as a paused machine
+   * does that wakes. In a group the group answers for that (`group/watch.ts`).
+   */
+  acknowledged(machine: Machine, write: GtidSet): void {
+    const { name } = machine
     const { assignment } = this.#cluster.observation(name)?.stored ?? {}
     if (this.#cluster.groups !== null || assignment?.role !== 'primary') return
-    if (assignment.epoch < this.#newest)
-      this.broken ??= `router: ${name}, primary of epoch ${assignment.epoch}, acknowledges after the primary of epoch ${this.#newest} did`
-    this.#newest = Math.max(this.#newest, assignment.epoch)
+    const { epoch } = this.#newest
+    if (assignment.epoch < epoch && !this.#isHeld(write))
+      this.broken ??= `router: ${name}, primary of epoch ${assignment.epoch}, acknowledges after the primary of epoch ${epoch} did`
+    if (assignment.epoch > epoch) this.#newest = { epoch: assignment.epoch, folder: machine.folder }
+  }
+
+  #isHeld(write: GtidSet): boolean {
+    const { folder } = this.#newest
+    return folder !== undefined && folder.executed.union(folder.received).contains(write)
   }
 
   /** Writes never go to an instance whose agent does not confirm the epoch. A group has none. */
