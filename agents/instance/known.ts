@@ -179,7 +179,7 @@ export interface Jobs {
   readonly streamsCopy: boolean
   /** The newest base backup that is or was made here since the agent started. */
   readonly backup: BackupSeen | null
-  /** The same of rehearsals. */
+  /** The same of rehearsals; or the one that failed before. */
   readonly rehearsal: RehearsalSeen | null
   /** How its shipping of binlogs goes; null where none was begun. */
   readonly binlogArchive: BinlogArchiveKnown | null

@@ -68,6 +68,11 @@ export interface StoredState {
   readonly restored?: string | undefined
   /** Stores of backups in which its cluster has a folder, by hashes of their places; newest first. Absent for none. */
   readonly usedStores?: readonly string[] | undefined
+  /**
+   * The last rehearsal that proved nothing, and why; '' while the rehearsal is under way. Absent for none: what was
+   * proven lies in the store.
+   */
+  readonly rehearsal?: { readonly name: string; readonly failure: string } | undefined
 }
 
 /**

@@ -145,7 +145,10 @@ export const instanceRowSchema = Type.Object(
           stage: Type.Enum(['restores', 'checks', 'done', 'failed'], { type: 'string' }),
           sentence: Type.String({ description: 'How far that is, what came of it, or why it failed.' }),
         },
-        { description: 'The newest rehearsal that was begun here since the agent started; absent for none.' },
+        {
+          description:
+            'The newest rehearsal that was begun here since the agent started, or failed before; absent for none.',
+        },
       ),
     ),
     restored: Type.Optional(

@@ -121,7 +121,10 @@ export type BackupFailures = Readonly<Record<BackupWork, number>>
 export interface ObservedBackups {
   /** The newest base backup that was begun here since the agent started. Absent for none, and from older agents. */
   readonly backup?: BackupSeen
-  /** The newest rehearsal that was begun here since the agent started. Absent for none, and from older agents. */
+  /**
+   * The newest rehearsal that was begun here since the agent started, or failed before. Absent for none, and from older
+   * agents.
+   */
   readonly rehearsal?: RehearsalSeen
   /**
    * What its agent was told to do about backups, as a text (`BackupTask`); '' for nothing. Absent where the agent can

@@ -17,6 +17,11 @@ import { parseVerification } from '#backup/objects/verification.ts'
 import { unpack } from '#agents/lifecycle/copy/unpack.ts'
 import type { AnsweredRow, ThrowAwayPort } from '#agents/ports/throw-away.ts'
 import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '#agents/testing.ts'
+import { nothingKnown } from '#agents/instance/known.ts'
+import { Notices } from '#agents/instance/notices.ts'
+import type { Parts } from '#agents/instance/parts.ts'
+import { RunLog } from '#agents/instance/run-log.ts'
+import type { BackupPort } from '#agents/ports/backup-port.ts'
 import { BackUp } from '../back-up.ts'
 import { Rehearsing } from './rehearsing.ts'
 
@@ -84,7 +89,7 @@ async function aRehearser(
   const port = { lineage, open: async () => ({ store, key: key ?? null }), throwAway }
   new BackUp(parts, port).begin({ ...saidOf(inFolder), name: backupName })
   await expect.poll(() => parts.jobs.backup?.stage).toBe('done')
-  return { parts, store, rehearsal, ended, rehearsing: new Rehearsing(parts, port) }
+  return { parts, store, rehearsal, ended, port, rehearsing: new Rehearsing(parts, port) }
 }
 
 function answers(statement: string, check: AnsweredRow): readonly AnsweredRow[] {
@@ -245,5 +250,51 @@ describe('A rehearsal', () => {
     await rehearsing.removeLeftovers()
     expect(existsSync(rehearsal)).toBe(false)
     expect(parts.notices.list.map(({ code }) => code)).toContain('RehearsalFailed')
+    // An older agent noted no name.
+    expect(parts.jobs.rehearsal?.stage).toBe('failed')
+    expect(parts.jobs.rehearsal?.name).toMatch(/^\d{8}T\d{6}Z$/)
+  })
+
+  it('that ended with its agent failed, and is counted, told and remembered as any other', async () => {
+    const { parts, port, rehearsal } = await aRehearser(good)
+    const dying = new Rehearsing(parts, { ...port, throwAway: { ...port.throwAway, start: untilStopped } })
+    onTestFinished(() => dying.stop())
+    dying.begin({ ...said, name: '20261129T040000Z' })
+    await expect.poll(() => existsSync(join(rehearsal, 'mysql.ibd'))).toBe(true)
+
+    const sentence = 'the agent ended while the backup was restored: memory ran out, or the agent was stopped'
+    const failed = { name: '20261129T040000Z', stage: 'failed', sentence }
+    const second = await nextAgent(parts, port)
+    expect(existsSync(rehearsal)).toBe(false)
+    expect(second.jobs).toMatchObject({ rehearsal: failed, backupFailures: { rehearsal: 1 } })
+    const told = `rehearsal 20261129T040000Z failed: ${sentence}`
+    expect(second.runs.list.at(-1)).toMatchObject({ kind: 'rehearsal', sentence: told })
+    expect(String(second.notices.list.at(-1)?.sentence)).toBe(told)
+    // What failed is told by each agent, and counted by one.
+    expect((await nextAgent(parts, port)).jobs).toMatchObject({ rehearsal: failed, backupFailures: { rehearsal: 0 } })
+  })
+
+  it('that failed is remembered by the next agent, and one that proved its backup is not', async () => {
+    const broken = await aRehearser({ Msg_type: 'error', Msg_text: 'Corrupt' })
+    const failed = await rehearsed(broken)
+    await expect.poll(() => broken.parts.file.current.rehearsal?.failure).toContain('Corrupt')
+    expect((await nextAgent(broken.parts, broken.port)).jobs.rehearsal).toEqual(failed)
+    const whole = await aRehearser(good)
+    await rehearsed(whole)
+    expect((await nextAgent(whole.parts, whole.port)).jobs.rehearsal).toBe(null)
   })
 })
+
+/** What the agent that starts next on that volume knows. */
+async function nextAgent(parts: Parts, port: BackupPort): Promise<Parts> {
+  const { clock } = parts.world
+  const notices = new Notices(clock, () => undefined)
+  const next = { ...parts, ...nothingKnown(clock.monotonicMs()), notices, runs: new RunLog(clock) }
+  await new Rehearsing(next, port).removeLeftovers()
+  return next
+}
+
+const untilStopped: ThrowAwayPort['start'] = (_, { signal }) =>
+  new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('stopped')))
+  })

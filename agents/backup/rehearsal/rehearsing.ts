@@ -1,3 +1,4 @@
+import { backupName } from '#backup/objects/backup-name.ts'
 import { keyOf } from '#backup/objects/object-key.ts'
 import { withHole, type Plan } from '#backup/restore/restore-plan.ts'
 import { releaseOf } from '#backup/restore/server-fit.ts'
@@ -20,8 +21,10 @@ import type { Reached } from '../rebuild/reached.ts'
 import { bringUp, bytesToRebuild, fetchBase, type RebuildTools } from '../rebuild/rebuild.ts'
 
 type RehearseWord = Word<'rehearse'>
+type Named = Pick<RehearseWord, 'name'>
 
 const lookMs = 1_000
+const endedWithAgent = 'the agent ended while the backup was restored: memory ran out, or the agent was stopped'
 
 interface Rehearsed extends CheckedTables, Compared {
   readonly reached: Reached
@@ -70,15 +73,27 @@ export class Rehearsing {
     this.#stop.abort(new Error('the agent is stopping'))
   }
 
-  /** Of a rehearsal whose agent died: the server goes on without an agent. */
+  /**
+   * Of a rehearsal whose agent died: the server goes on without an agent. That rehearsal failed as any other does, and
+   * is told of by each agent that follows: the manager would begin the next one at once.
+   */
   async removeLeftovers(): Promise<void> {
+    const { volume, file, world } = this.#parts
+    const last = file.current.rehearsal
+    const isLeft = await volume.hasRehearsalFolder()
+    await this.#removeLeftover(isLeft)
+    const ended = last === undefined ? isLeft : last.failure === ''
+    // An agent of an older version noted no name.
+    const name = last?.name ?? backupName(world.clock.wallMs())
+    if (ended) await this.#failed({ name }, new Error(endedWithAgent))
+    else if (last !== undefined) this.#tell(last, 'failed', last.failure)
+  }
+
+  async #removeLeftover(isLeft: boolean): Promise<void> {
     const { volume, notices } = this.#parts
     try {
       await this.#port?.throwAway.endLeftover()
-      if (!(await volume.hasRehearsalFolder())) return
-      await volume.dropRehearsalFolder()
-      learn(this.#parts, { fact: 'backupWorkFailed', work: 'rehearsal' })
-      notices.add('RehearsalFailed', say`a rehearsal ended with its agent, and is removed`)
+      if (isLeft) await volume.dropRehearsalFolder()
     } catch (error) {
       notices.failed('RehearsalFailed', say`a rehearsal of an earlier agent could not be removed`, error)
     }
@@ -86,7 +101,9 @@ export class Rehearsing {
 
   /** Nothing of it is left when that is told. */
   async #run(said: RehearseWord, { open, throwAway, lineage }: BackupPort): Promise<Outcome> {
-    const { volume, world } = this.#parts
+    const { volume, world, file } = this.#parts
+    // What follows may end the agent: memory runs out where a schema is large.
+    await file.update({ rehearsal: { name: said.name, failure: '' } })
     const opened = await open(said.store)
     const watch = this.#watch()
     try {
@@ -100,6 +117,7 @@ export class Rehearsing {
         progress: (stage) => this.#tell(said, 'restores', String(stage)),
       })
       await this.#verified(plan, rehearsed, opened)
+      await file.update({ rehearsal: undefined })
       return { plan, rehearsed }
     } finally {
       watch.end()
@@ -179,17 +197,24 @@ export class Rehearsing {
     return { signal: AbortSignal.any([this.#stop.signal, own.signal]), end: () => timer.cancel() }
   }
 
-  #tell({ name }: RehearseWord, stage: RehearsalSeen['stage'], sentence: string): void {
+  #tell({ name }: Named, stage: RehearsalSeen['stage'], sentence: string): void {
     const rehearsal = { name, stage, sentence }
     learn(this.#parts, { fact: 'rehearsalWent', rehearsal })
     this.#parts.runs.add({ kind: 'rehearsal', name, stage, sentence: String(describeRehearsal(rehearsal)) })
     this.#parts.changed()
   }
 
-  #failed(said: RehearseWord, error: unknown): void {
+  async #failed({ name }: Named, error: unknown): Promise<void> {
+    const { file, notices } = this.#parts
+    const failure = describeError(error).slice(0, 1_000)
     learn(this.#parts, { fact: 'backupWorkFailed', work: 'rehearsal' })
-    this.#tell(said, 'failed', describeError(error))
-    this.#parts.notices.failed('RehearsalFailed', say`rehearsal ${said.name} failed`, error)
+    try {
+      await file.update({ rehearsal: { name, failure } })
+    } catch (unwritten) {
+      notices.failed('RehearsalFailed', say`the end of rehearsal ${name} could not be noted`, unwritten)
+    }
+    this.#tell({ name }, 'failed', failure)
+    notices.failed('RehearsalFailed', say`rehearsal ${name} failed`, error)
   }
 }
 
