@@ -5,8 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished } from 'vitest'
 import { KeyRing } from '#backup/keys/key-ring.ts'
+import type { Manifest } from '#backup/objects/manifest.ts'
+import { keyOf } from '#backup/objects/object-key.ts'
+import { openingText } from '#backup/objects/opening.ts'
+import { writeStored } from '#backup/objects/stored-json.ts'
+import { aPiece } from '#backup/objects/testing.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
 import type { ThrowAwayPort } from '../ports/throw-away.ts'
+import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { aServerState, replicaOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
 import { BackUp } from './back-up.ts'
 
@@ -26,6 +32,18 @@ export const said = {
 export const throwAway: ThrowAwayPort = {
   start: () => Promise.reject(new Error('a server was started')),
   endLeftover: async () => undefined,
+}
+
+/** A piece of the archive behind a backup, which says that its binary log has so many bytes. */
+export function addPiece(store: MemoryStore, { epoch, gtids }: Manifest, rawBytes: number): void {
+  const opening = openingText({ epoch, instance: 'shop-0', atMs: 1, gtids })
+  store.objects.set(keyOf({ kind: 'opening', cluster: 'shop', epoch }), Buffer.from(opening))
+  const preceding = parseGtidSet(gtids).count()
+  const piece = aPiece({ epoch, from: 1, to: 1, preceding, firstMs: 4e12, lastMs: 4e12 })
+  const head = Buffer.from(writeStored({ formatVersion: 1, rawBytes, encryption: null }))
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(head.length)
+  store.objects.set(keyOf({ kind: 'piece', cluster: 'shop', piece }), Buffer.concat([length, head]))
 }
 
 export async function aFolder(): Promise<string> {

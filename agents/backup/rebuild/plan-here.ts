@@ -1,14 +1,14 @@
 import type { Plan } from '#backup/restore/restore-plan.ts'
 import type { WantedState } from '#backup/restore/restore-target.ts'
 import { releaseOf } from '#backup/restore/server-fit.ts'
+import { whyNoRoom, type ReplaySize } from '#backup/restore/space.ts'
 import { planOf } from '#backup/transfer/plan-from-store.ts'
 import { requireKeys } from '#backup/transfer/require-keys.ts'
 import { requireParts } from '#backup/transfer/require-parts.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { mebibytes, say } from '#common/sentence/sentence.ts'
+import { say } from '#common/sentence/sentence.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { OpenedStore } from '#agents/ports/backup-port.ts'
-import { bytesToRebuild } from './rebuild.ts'
 
 /**
  * What is to be rebuilt on the volume of this instance. Throws `REGENT_REFUSED`, and `REGENT_BACKUP_UNUSABLE` where a
@@ -21,20 +21,17 @@ export async function planHere(
 ): Promise<Plan> {
   const plan = await planOf(wanted, opened, releaseOf(parts.observer.server?.version ?? ''))
   await requireParts(plan.backup, opened.store)
-  await requireKeys(plan, opened)
-  await requireRoom(parts, plan)
+  await requireRoom(parts, plan, await requireKeys(plan, opened))
   return plan
 }
 
 async function requireRoom(
   { observer, config }: Pick<Parts, 'config' | 'observer'>,
   { backup, steps }: Plan,
+  size: ReplaySize,
 ): Promise<void> {
-  const freeBytes = await observer.freeBytesNow()
-  const neededBytes = Math.ceil(bytesToRebuild(backup, steps.length > 0)) + config.lowSpaceBytes
-  if (freeBytes < neededBytes)
-    throw new RegentError(
-      'REGENT_REFUSED',
-      say`backup ${backup.name} needs ${mebibytes(neededBytes)} on the volume, and ${mebibytes(freeBytes)} are free`,
-    )
+  const [freeBytes, replay] = [await observer.freeBytesNow(), steps.length === 0 ? null : size]
+  const asked = { backup, replay, besidesBytes: config.lowSpaceBytes, freeBytes }
+  const why = whyNoRoom(asked, say`on the volume of ${config.instance}`)
+  if (why !== '') throw new RegentError('REGENT_REFUSED', why)
 }

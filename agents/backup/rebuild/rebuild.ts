@@ -14,7 +14,7 @@ import type { ThrowAwayPort, ThrowAwayServer } from '#agents/ports/throw-away.ts
 import type { VolumePort } from '#agents/ports/volume.ts'
 import { applyBatch } from './applying.ts'
 import { reachedByBackup, type Reached } from './reached.ts'
-import { batchBytes, relayBatches } from './relay-batches.ts'
+import { relayBatches } from './relay-batches.ts'
 import { removeRelayLogs } from './remove-relay-logs.ts'
 import { ReplayProgress } from './replay-progress.ts'
 
@@ -32,11 +32,6 @@ export interface RebuildTools extends OpenedStore {
 }
 
 const tellEveryMs = 1_000
-
-/** What a rebuild takes on the volume: data, what the server writes at once, relay logs. */
-export function bytesToRebuild({ rawBytes }: Pick<Manifest, 'rawBytes'>, replays: boolean): number {
-  return rawBytes * 1.1 + (replays ? 2 * batchBytes : 0)
-}
 
 /** Fills a folder, which is not there yet, with the state of a plan. Where that fails, the folder is gone. */
 export async function rebuilt(plan: Plan, folder: string, tools: RebuildTools): Promise<Reached> {

@@ -2,6 +2,7 @@ import type { BegunTransaction } from '#binlog/gtid-event.ts'
 import { relayLogHead } from '#binlog/relay-log-head.ts'
 import type { Piece } from '#backup/objects/piece-name.ts'
 import type { Replayed } from '#backup/restore/replayed.ts'
+import { relayBatchBytes } from '#backup/restore/space.ts'
 import { nextOf, type GtidNumber } from '#topology/gtid/gtid-number.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { RelayLogFiles } from '#agents/binlog/relay-log-files.ts'
@@ -16,9 +17,6 @@ export interface RelayBatch {
   readonly lastMs: number
 }
 
-/** So much is written before the server applies that: the volume holds no more of an archive at once. */
-export const batchBytes = 536_870_912
-
 /**
  * Writes what is replayed into a data folder as relay logs, in batches of whole pieces. Each batch is ready when it is
  * given, and what was given before is not needed any more when the next one is asked for.
@@ -26,7 +24,7 @@ export const batchBytes = 536_870_912
 export async function* relayBatches(
   replayed: AsyncIterable<Replayed>,
   folder: string,
-  longestBytes = batchBytes,
+  longestBytes = relayBatchBytes,
 ): AsyncGenerator<RelayBatch, void, void> {
   let batch = new Batch(folder, 1)
   try {

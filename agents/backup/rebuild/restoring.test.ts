@@ -2,10 +2,11 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { keyOf } from '#backup/objects/object-key.ts'
+import { readManifest } from '#backup/transfer/stored-manifests.ts'
 import { Converger } from '#agents/converge/converger.ts'
 import { anAgentConfig, aServerState, ScriptedProcess, ScriptedServer, testParts } from '#agents/testing.ts'
 import { createVolume } from '#agents/volume/volume.ts'
-import { aFolder, backedUp, name, said, throwAway } from '../testing-backups.ts'
+import { addPiece, aFolder, backedUp, mebibyte, name, said, throwAway } from '../testing-backups.ts'
 import { Restoring } from './restoring.ts'
 
 it('A restored server that takes minutes to start is waited for: given up, it would hold data over which nothing is restored', async () => {
@@ -50,4 +51,19 @@ it('A backup that lost a part is refused before anything is downloaded', async (
   await expect.poll(() => [...parts.copying.failures]).toHaveLength(1)
   expect(JSON.stringify([...parts.copying.failures])).toContain(`part 1 of backup ${name} is not in the store any more`)
   expect(asked.filter((key) => key.includes('part'))).toEqual([])
+})
+
+it('A backup with an archive that the volume has no room for is refused before anything is downloaded', async () => {
+  const { store } = await backedUp()
+  addPiece(store, await readManifest(store, 'shop', name), 3_200 * mebibyte)
+  const volume = { probe: async () => ({ freeBytes: 4_096 * mebibyte, failure: null, detail: '' }) }
+  const parts = await testParts(new ScriptedServer({ ...aServerState(), executed: '' }), { volume })
+  await parts.observer.refresh()
+  const open = async () => ({ store, key: null })
+  const restoring = new Restoring(parts, new Converger(parts, () => undefined), { lineage: 'other', open, throwAway })
+  restoring.begin({ ...said, epoch: 1, revision: 0, of: 'shop' })
+  await expect.poll(() => [...parts.copying.failures]).toHaveLength(1)
+  expect(JSON.stringify([...parts.copying.failures])).toMatch(
+    /backup \S+ needs 7427\.3 MiB on the volume of shop-0 \(3\.0 MiB of data, 3200\.0 MiB of binary logs to replay\), and 4096\.0 MiB/,
+  )
 })

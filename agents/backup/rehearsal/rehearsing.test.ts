@@ -23,6 +23,7 @@ import type { Parts } from '#agents/instance/parts.ts'
 import { RunLog } from '#agents/instance/run-log.ts'
 import type { BackupPort } from '#agents/ports/backup-port.ts'
 import { BackUp } from '../back-up.ts'
+import { addPiece } from '../testing-backups.ts'
 import { Rehearsing } from './rehearsing.ts'
 
 const mebibyte = 1_048_576
@@ -229,7 +230,16 @@ describe('A rehearsal', () => {
 
   it('for which the volume has no room begins nothing', async () => {
     const replica = await aRehearser({ Msg_type: 'status', Msg_text: 'OK' }, 900 * mebibyte)
-    expect((await rehearsed(replica))?.sentence).toContain('needs the data once more')
+    expect((await rehearsed(replica))?.sentence).toContain('once more on the volume of shop-0')
+    expect(replica.ended).toEqual([])
+  })
+
+  it('needs room for what the archive adds, too', async () => {
+    const replica = await aRehearser(good, 4_096 * mebibyte)
+    addPiece(replica.store, manifestIn(replica.store), 3_200 * mebibyte)
+    expect((await rehearsed(replica))?.sentence).toMatch(
+      /^backup \S+ needs 7424\.0 MiB once more on the volume of shop-0 \(.* of data, 3200\.0 MiB of binary logs to replay\), and 4096\.0 MiB are free$/,
+    )
     expect(replica.ended).toEqual([])
   })
 

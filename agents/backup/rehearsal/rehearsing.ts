@@ -2,11 +2,12 @@ import { backupName } from '#backup/objects/backup-name.ts'
 import { keyOf } from '#backup/objects/object-key.ts'
 import { withHole, type Plan } from '#backup/restore/restore-plan.ts'
 import { releaseOf } from '#backup/restore/server-fit.ts'
+import { whyNoRoom } from '#backup/restore/space.ts'
 import { planOf } from '#backup/transfer/plan-from-store.ts'
-import { signedPart } from '#backup/transfer/signed-part-of-plan.ts'
+import { signedPart, type SignedPart } from '#backup/transfer/signed-part-of-plan.ts'
 import { verificationText } from '#backup/objects/verification.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
-import { counted, duration, mebibytes, say, type Sentence } from '#common/sentence/sentence.ts'
+import { counted, duration, say, type Sentence } from '#common/sentence/sentence.ts'
 import { backupFolderOf } from '#failover/protocol/backup-store.ts'
 import type { Word } from '#failover/protocol/word.ts'
 import { describeRehearsal, type RehearsalSeen } from '#topology/snapshot/copies.ts'
@@ -18,7 +19,7 @@ import { compareWithReplica, type Compared } from './beside-replica.ts'
 import { checkTables, type CheckedTables } from './checked-tables.ts'
 import { claimFolder } from '../owner.ts'
 import type { Reached } from '../rebuild/reached.ts'
-import { bringUp, bytesToRebuild, fetchBase, type RebuildTools } from '../rebuild/rebuild.ts'
+import { bringUp, fetchBase, type RebuildTools } from '../rebuild/rebuild.ts'
 
 type RehearseWord = Word<'rehearse'>
 type Named = Pick<RehearseWord, 'name'>
@@ -109,8 +110,9 @@ export class Rehearsing {
     try {
       await claimFolder(this.#parts, opened.store, { where: said.store, cluster: said.cluster, lineage })
       const release = releaseOf(this.#parts.observer.server?.version ?? '')
-      const plan = await signedPart(await planOf({ of: said.cluster }, opened, release), opened, watch)
-      await this.#requireRoom(plan)
+      const signed = await signedPart(await planOf({ of: said.cluster }, opened, release), opened, watch)
+      await this.#requireRoom(signed)
+      const { plan } = signed
       const rehearsed = await this.#rehearse(said, plan, {
         ...opened,
         ...{ throwAway, volume, world, own: true, spares: true, signal: watch.signal },
@@ -169,16 +171,12 @@ export class Rehearsing {
     this.#parts.notices.add('BackupVerified', what)
   }
 
-  async #requireRoom({ backup }: Plan): Promise<void> {
+  async #requireRoom({ plan: { backup }, replay }: SignedPart): Promise<void> {
     const { observer, config } = this.#parts
-    const freeBytes = await observer.freeBytesNow()
     // Its own server closes at the half of that, and opens again at that.
-    const neededBytes = Math.ceil(bytesToRebuild(backup, true)) + 2 * config.lowSpaceBytes
-    if (freeBytes < neededBytes)
-      throw new RegentError(
-        'REGENT_REFUSED',
-        say`a rehearsal of backup ${backup.name} needs the data once more: ${mebibytes(neededBytes)} on the volume of ${config.instance}, where ${mebibytes(freeBytes)} are free`,
-      )
+    const asked = { backup, replay, besidesBytes: 2 * config.lowSpaceBytes, freeBytes: await observer.freeBytesNow() }
+    const why = whyNoRoom(asked, say`once more on the volume of ${config.instance}`)
+    if (why !== '') throw new RegentError('REGENT_REFUSED', why)
   }
 
   /** Ends a rehearsal where somebody else needs the volume or the instance more. */

@@ -7,7 +7,7 @@ import type { Manifest } from '../objects/manifest.ts'
 import { gtidsOf, type Piece } from '../objects/piece-name.ts'
 import { isOfContent } from '../objects/stored-json.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
-import { keyThatLacks } from './piece-object.ts'
+import { lookAtHead } from './piece-object.ts'
 import { headRange } from './require-keys.ts'
 
 /** Who reads an archive, and what that instance knows for certain. */
@@ -71,7 +71,7 @@ async function signedOf(pieces: readonly Piece[], by: Believer): Promise<Readonl
 async function isSigned(piece: Piece, key: KeyRing, { store, cluster, lineage }: Believer): Promise<boolean> {
   try {
     const stored = store.get(keyOf({ kind: 'piece', cluster, piece }), headRange)
-    return (await keyThatLacks(stored, { cluster, lineage, piece }, key)) === null
+    return (await lookAtHead(stored, { cluster, lineage, piece }, key)).lacks === null
   } catch (error) {
     const code = codeOf(error)
     if (isOfContent(error) || code === 'REGENT_REFUSED' || code === 'REGENT_NOT_FOUND') return false

@@ -96,20 +96,21 @@ export async function* pieceContent(
 
 /**
  * Looks at the beginning of what is stored: throws as above where the piece is not to be taken, unless only its key
- * lacks. @returns the id of that key; null for none
+ * lacks. @returns the id of that key, null for none; and how many bytes the piece is to have once decoded
  */
-export async function keyThatLacks(
+export async function lookAtHead(
   stored: AsyncIterable<Uint8Array>,
   at: PiecePlace,
   key: KeyRing | null,
-): Promise<string | null> {
+): Promise<{ readonly lacks: string | null; readonly rawBytes: number }> {
   const source = stored[Symbol.asyncIterator]()
   try {
     const { head } = await headOf(source, at)
+    const { rawBytes } = head
     const id = head.encryption?.keyId ?? null
-    if (id !== null && key?.withId(id) === undefined) return id
+    if (id !== null && key?.withId(id) === undefined) return { lacks: id, rawBytes }
     openerOf(head, at, key)
-    return null
+    return { lacks: null, rawBytes }
   } finally {
     await source.return?.()
   }

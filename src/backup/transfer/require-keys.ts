@@ -5,7 +5,8 @@ import { keyOf } from '../objects/object-key.ts'
 import { pieceName, type Piece } from '../objects/piece-name.ts'
 import type { Plan } from '../restore/restore-plan.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
-import { keyThatLacks } from './piece-object.ts'
+import type { ReplaySize } from '../restore/space.ts'
+import { lookAtHead } from './piece-object.ts'
 
 /** A head has some hundred bytes. Of a store with a piece every few seconds each byte counts. */
 export const headRange = { from: 0, to: 4_096 }
@@ -15,25 +16,29 @@ const atOnce = 16
  * Throws `REGENT_REFUSED` where a piece that a plan replays is of another key than those at hand, or plain, or has a
  * name that nobody signed, and `REGENT_BACKUP_UNUSABLE` where the name is another than was signed: the head of a piece
  * alone says so. A restore that finds that out in its middle was for nothing. Rejects as the store does.
+ * @returns what all of them hold, as their heads say
  */
 export async function requireKeys(
   { backup: { cluster, lineage, name }, steps }: Pick<Plan, 'backup' | 'steps'>,
   { store, key }: { readonly store: Pick<ObjectStore, 'get'>; readonly key: KeyRing | null },
   { signal }: Interruptible = {},
-): Promise<void> {
+): Promise<ReplaySize> {
   const pieces = steps.map(({ piece }) => piece).values()
   const lacking = new Map<string, Piece>()
+  let [bytes, largestBytes] = [0, 0]
   const look = async (): Promise<void> => {
     // Each taker of this iterator has pieces of its own.
     for (const piece of pieces) {
       const stored = store.get(keyOf({ kind: 'piece', cluster, piece }), headRange, { signal })
-      const id = await keyThatLacks(stored, { cluster, lineage, piece }, key)
-      if (id !== null && !lacking.has(id)) lacking.set(id, piece)
+      const { lacks, rawBytes } = await lookAtHead(stored, { cluster, lineage, piece }, key)
+      if (lacks !== null && !lacking.has(lacks)) lacking.set(lacks, piece)
+      bytes += rawBytes
+      largestBytes = Math.max(largestBytes, rawBytes)
     }
   }
   await Promise.all(Array.from({ length: Math.min(atOnce, steps.length) }, look))
   const [first] = lacking.values()
-  if (first === undefined) return
+  if (first === undefined) return { bytes, largestBytes }
   const ids = joined([...lacking.keys()].sort(), ', ')
   const at = pieceName(first)
   const given = key === null ? say`no key is given` : say`given is ${joined(key.ids, ', ')}`

@@ -7,7 +7,13 @@ import type { Plan } from '../restore/restore-plan.ts'
 import { formatVersion } from '../objects/stored-json.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { whyUnproven } from './piece-object.ts'
+import type { ReplaySize } from '../restore/space.ts'
 import { headRange, requireKeys } from './require-keys.ts'
+
+export interface SignedPart {
+  readonly plan: Plan
+  readonly replay: ReplaySize
+}
 
 interface ReadStore {
   readonly store: Pick<ObjectStore, 'get'>
@@ -19,17 +25,15 @@ interface ReadStore {
  * names nobody signed: the backup itself is rehearsed, with what is signed before that. Behind a backup of this format
  * nothing is without a signature unless somebody put that there: then it throws, as `requireKeys` in all other cases.
  */
-export async function signedPart(plan: Plan, from: ReadStore, options: Interruptible = {}): Promise<Plan> {
+export async function signedPart(plan: Plan, from: ReadStore, options: Interruptible = {}): Promise<SignedPart> {
   try {
-    await requireKeys(plan, from, options)
-    return plan
+    return { plan, replay: await requireKeys(plan, from, options) }
   } catch (error) {
     const isOlder = plan.backup.formatVersion === formatVersion && plan.backup.encryption !== null
     const end = isOlder && codeOf(error) === 'REGENT_REFUSED' ? await firstUnproven(plan, from, options) : null
     if (end === null) throw error
     const part = cutAt(plan, end.at, end.why)
-    await requireKeys(part, from, options)
-    return part
+    return { plan: part, replay: await requireKeys(part, from, options) }
   }
 }
 

@@ -246,6 +246,12 @@ export async function requireUsableFolder(dir: string): Promise<void> {
     throw refuse(say`${above} cannot be written by this user, or is read-only`)
 }
 
+/** On the volume of a folder, which need not be there yet. */
+export async function freeBytesAt(dir: string): Promise<number> {
+  const { bavail, bsize } = await statfs(await nearestExisting(dir))
+  return bavail * bsize
+}
+
 async function nearestExisting(path: string): Promise<string> {
   try {
     await stat(path)
