@@ -1,12 +1,12 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import { link, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { contentOf, inChunks, itKeepsTheContract, listed } from './contract.ts'
-import { FolderStore } from './folder-store.ts'
+import { FolderStore, names } from './folder-store.ts'
 
 let folder: string
 
@@ -125,6 +125,46 @@ describe('A folder', () => {
     for (let next = await reading.next(); next.done !== true; next = await reading.next())
       ones += next.value.filter((byte) => byte === 1).length
     expect(ones).toBe(1_000_000)
+  })
+
+  /** As a mounted folder whose first answer was lost: the second try fails, since the first one did what was asked. */
+  const answerLost = (code: string) => ({
+    ...names,
+    [code === 'EEXIST' ? 'link' : 'rename']: async (from: string, to: string) => {
+      await (code === 'EEXIST' ? link : rename)(from, to)
+      throw Object.assign(new Error(code), { code })
+    },
+  })
+
+  it('whose answer to a link was lost knows by the file that the object is this writer’s', async () => {
+    const [store, other] = [await FolderStore.open(folder, answerLost('EEXIST')), await FolderStore.open(folder)]
+    expect(await store.putIfAbsent('a', Buffer.from('first'))).toBe(true)
+    expect(await store.putIfAbsent('a', Buffer.from('first'))).toBe(false)
+    expect(await other.putIfAbsent('b', Buffer.from('other'))).toBe(true)
+    expect(await store.putIfAbsent('b', Buffer.from('other'))).toBe(false)
+    expect(await readdir(folder)).toEqual(['a', 'b'])
+  })
+
+  it('in which a link was made and failed for another reason has the object all the same', async () => {
+    const linkMade = async (from: string, to: string) => {
+      await link(from, to)
+      throw Object.assign(new Error('EIO'), { code: 'EIO' })
+    }
+    const store = await FolderStore.open(folder, { ...names, link: linkMade })
+    expect(await store.putIfAbsent('a', Buffer.from('first'))).toBe(true)
+    expect(await store.putIfAbsent('a', Buffer.from('first'))).toBe(false)
+    const failing = { ...names, link: () => Promise.reject(Object.assign(new Error('EIO'), { code: 'EIO' })) }
+    await expect((await FolderStore.open(folder, failing)).putIfAbsent('b', Buffer.from('x'))).rejects.toThrow('(EIO)')
+    expect(await readdir(folder)).toEqual(['a'])
+  })
+
+  it('whose answer to a rename was lost has the object', async () => {
+    const store = await FolderStore.open(folder, answerLost('ENOENT'))
+    for (const text of ['first', 'second']) {
+      await store.put('a', inChunks(Buffer.from(text)))
+      expect((await contentOf(store, 'a')).toString()).toBe(text)
+    }
+    expect(await readdir(folder)).toEqual(['a'])
   })
 
   it('has an object whole or not at all when its writer is killed', async () => {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { link, mkdir, open, realpath, rename, rm, rmdir, stat, unlink, type FileHandle } from 'node:fs/promises'
+import { link, lstat, mkdir, open, realpath, rename, rm, rmdir, stat, unlink, type FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { writeFully } from '#common/files/write-fully.ts'
 import { syncFolder } from '#common/files/sync-folder.ts'
@@ -15,6 +15,27 @@ import { say, type Sayable } from '#common/sentence/sentence.ts'
 
 const chunkBytes = 262_144
 
+/** How a draft gets the name of its object. */
+export interface Names {
+  readonly link: (draft: string, path: string) => Promise<void>
+  readonly rename: (draft: string, path: string) => Promise<void>
+}
+
+export const names: Names = { link, rename }
+
+interface Draft {
+  readonly draft: string
+  readonly file: FileHandle
+  readonly path: string
+  readonly bytes: number
+}
+
+interface Root {
+  readonly root: string
+  /** Device and number of that folder. */
+  readonly identity: string
+}
+
 /**
  * A store in a folder of a local or mounted file system. An object is a file. A draft has a name that no key can have
  * (`~` in it), and gets its own by rename or link after fsync.
@@ -25,17 +46,19 @@ export class FolderStore implements ObjectStore {
   readonly #root: string
   /** Device and number of the folder. */
   readonly #identity: string
+  readonly #names: Names
 
-  private constructor(address: string, root: string, identity: string) {
+  private constructor(address: string, { root, identity }: Root, by: Names) {
     this.address = address
     this.#root = root
     this.#identity = identity
+    this.#names = by
   }
 
-  static async open(folder: string): Promise<FolderStore> {
+  static async open(folder: string, by: Names = names): Promise<FolderStore> {
     try {
       const root = await realpath(folder)
-      return new FolderStore(folder, root, await identityOf(root))
+      return new FolderStore(folder, { root, identity: await identityOf(root) }, by)
     } catch (error) {
       throw folderError(folder, say`cannot be opened`, error)
     }
@@ -44,9 +67,11 @@ export class FolderStore implements ObjectStore {
   async put(key: string, content: AsyncIterable<Uint8Array>, options: PutOptions = {}): Promise<number> {
     return this.#doing(say`object ${requireKey(key)} was not stored`, options, async () => {
       let bytes = 0
-      await this.#place(key, marked(content), options, async (draft, path, written) => {
+      await this.#place(key, marked(content), options, async ({ draft, file, path, bytes: written }) => {
         bytes = written
-        await rename(draft, path)
+        await this.#names.rename(draft, path).catch(async (error: unknown) => {
+          if (!(await isNameOf(file, path))) throw error
+        })
       })
       return bytes
     })
@@ -55,14 +80,13 @@ export class FolderStore implements ObjectStore {
   async putIfAbsent(key: string, content: Uint8Array, options: Interruptible = {}): Promise<boolean> {
     return this.#doing(say`object ${requireKey(key)} was not stored`, options, async () => {
       let isFirst = true
-      await this.#place(key, [content], options, async (draft, path) => {
-        try {
-          await link(draft, path)
-        } catch (error) {
+      await this.#place(key, [content], options, async ({ draft, file, path }) => {
+        await this.#names.link(draft, path).catch(async (error: unknown) => {
+          if (await isNameOf(file, path)) return
           if (reasonOf(error) !== 'EEXIST') throw error
           isFirst = false
-        }
-        await unlink(draft)
+        })
+        await rm(draft, { force: true })
       })
       return isFirst
     })
@@ -133,7 +157,7 @@ export class FolderStore implements ObjectStore {
     key: string,
     content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
     { signal }: Interruptible,
-    settle: (draft: string, path: string, bytes: number) => Promise<void>,
+    settle: (draft: Draft) => Promise<void>,
   ): Promise<void> {
     const path = join(this.#root, key)
     const draft = `${path}~${randomBytes(8).toString('hex')}`
@@ -142,7 +166,7 @@ export class FolderStore implements ObjectStore {
       try {
         const bytes = await writeAll(file, content, signal)
         await file.sync()
-        await settle(draft, path, bytes)
+        await settle({ draft, file, path, bytes })
       } finally {
         await file.close()
       }
@@ -239,6 +263,19 @@ export class FolderStore implements ObjectStore {
     if ((await identityOf(this.#root)) === this.#identity) return
     throw new Error('the folder is another than before: mount its disk again, or start the process anew')
   }
+}
+
+/**
+ * Whether a name is of this very file. On a mounted folder an answer may be lost, and the file system tries again what
+ * was done already: a link says that the name exists, and a rename that there is no draft.
+ */
+async function isNameOf(file: FileHandle, path: string): Promise<boolean> {
+  const own = await file.stat({ bigint: true })
+  const there = await lstat(path, { bigint: true }).catch((error: unknown) => {
+    if (reasonOf(error) !== 'ENOENT') throw error
+    return null
+  })
+  return there !== null && there.dev === own.dev && there.ino === own.ino
 }
 
 async function identityOf(folder: string): Promise<string> {
