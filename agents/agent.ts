@@ -45,6 +45,7 @@ import { BinlogArchiver } from './backup/archive/binlog-archiver.ts'
 import { Heartbeat } from './backup/heartbeat.ts'
 import { HoleCloser } from './backup/archive/hole-closer.ts'
 import { Rehearsing } from './backup/rehearsal/rehearsing.ts'
+import { StoreReader } from './backup/store-reader.ts'
 import { Restoring } from './backup/rebuild/restoring.ts'
 import { RetentionWatch } from './backup/retention-watch.ts'
 import { StoreAcquaintance } from './backup/store-acquaintance.ts'
@@ -103,6 +104,7 @@ export class Agent implements AgentHandlers {
   readonly #backUp: BackUp
   readonly #stored: readonly Watch[]
   readonly #rehearsing: Rehearsing
+  readonly #storeReader: StoreReader
   readonly #restoring: Restoring
   readonly #seeding: Seeding
   readonly #holeCloser: HoleCloser
@@ -166,6 +168,7 @@ export class Agent implements AgentHandlers {
     this.#rehearsing = new Rehearsing(this.#parts, backups)
     this.#restoring = new Restoring(this.#parts, this.#converger, backups)
     this.#holeCloser = new HoleCloser(this.#parts, backups)
+    this.#storeReader = new StoreReader(this.#parts, backups)
     this.#stored = [
       new StoreWatch(this.#parts, backups),
       new StoreAcquaintance(this.#parts, backups),
@@ -187,6 +190,7 @@ export class Agent implements AgentHandlers {
         backUp: this.#backUp,
         rehearsing: this.#rehearsing,
         holeCloser: this.#holeCloser,
+        storeReader: this.#storeReader,
         heardOfLeaving: () => this.#termination.watch(this.#watches),
       },
     )
@@ -277,6 +281,7 @@ export class Agent implements AgentHandlers {
     this.#backUp.stop()
     this.#rehearsing.stop()
     this.#holeCloser.stop()
+    this.#storeReader.stop()
     this.#restoring.stop()
     this.#seeding.stop()
     this.#binlogArchiver.stop()

@@ -122,11 +122,12 @@ export class ObservationBuilder {
   /** Of a store that this instance looked at as primary, nothing is shown once another one looks. */
   #backups(
     nowMs: number,
-  ): Pick<Observation, 'backupTask' | 'knowsStore' | 'backups' | 'closesHoles' | 'seedsFromBackup'> {
+  ): Pick<Observation, 'backupTask' | 'knowsStore' | 'backups' | 'closesHoles' | 'readsStore' | 'seedsFromBackup'> {
     const { told, jobs, file, config } = this.#parts
     if (!this.#opensStores) return {}
     const shown = {
       backupTask: backupTaskText(told.backups),
+      readsStore: true as const,
       ...(told.backups === null ? {} : { knowsStore: isUsed(this.#parts, backupPlaceOf(config, told.backups)) }),
     }
     if (jobs.backups === null || file.current.assignment?.role !== 'primary')

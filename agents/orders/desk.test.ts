@@ -14,6 +14,7 @@ import {
 } from '../testing.ts'
 import { BackUp } from '../backup/back-up.ts'
 import { HoleCloser } from '../backup/archive/hole-closer.ts'
+import { StoreReader } from '../backup/store-reader.ts'
 import { Rehearsing } from '../backup/rehearsal/rehearsing.ts'
 import { Restoring } from '../backup/rebuild/restoring.ts'
 import { changeLife, settable } from '../testing-known.ts'
@@ -34,6 +35,7 @@ async function agent() {
         watches: watchesOf(parts),
         backUp: new BackUp(parts, null),
         rehearsing: new Rehearsing(parts, null),
+        storeReader: new StoreReader(parts, null),
         holeCloser: new HoleCloser(parts, null),
         heardOfLeaving: () => undefined,
       },

@@ -7,6 +7,7 @@ import { memberId } from '#topology/snapshot/member.ts'
 import type { BackUp } from '../backup/back-up.ts'
 import type { HoleCloser } from '../backup/archive/hole-closer.ts'
 import type { Rehearsing } from '../backup/rehearsal/rehearsing.ts'
+import type { StoreReader } from '../backup/store-reader.ts'
 import { hearQuestion } from '../doubts/compared.ts'
 import { hearOfForgetful } from '../doubts/forgetful.ts'
 import type { Lease } from '../guard/lease.ts'
@@ -26,6 +27,7 @@ export interface Ears {
   readonly backUp: Pick<BackUp, 'begin'>
   readonly rehearsing: Pick<Rehearsing, 'begin'>
   readonly holeCloser: Pick<HoleCloser, 'begin'>
+  readonly storeReader: Pick<StoreReader, 'backups' | 'window' | 'find'>
   /** A caller of a peer has a wish about this instance: whoever ends it may come next. */
   readonly heardOfLeaving: () => void
 }
@@ -84,6 +86,18 @@ export const hearing: { readonly [N in WordName]: (ears: Ears, said: Word<N>) =>
   backups({ parts }, said) {
     requireForHere(parts, 'backups', said)
     return hearOfBackups(parts, said)
+  },
+  storedBackups({ parts, storeReader }, asked) {
+    requireForHere(parts, 'storedBackups', asked)
+    return storeReader.backups(asked)
+  },
+  restoreWindow({ parts, storeReader }, asked) {
+    requireForHere(parts, 'restoreWindow', asked)
+    return storeReader.window(asked)
+  },
+  findInArchive({ parts, storeReader }, asked) {
+    requireForHere(parts, 'findInArchive', asked)
+    return storeReader.find(asked)
   },
   watches({ parts, watches }, { cluster }) {
     requireCluster(parts, cluster, say`a manager of cluster ${cluster} asks what is looked after`)

@@ -5,6 +5,14 @@ import type { Transport } from '#common/ports/ports.ts'
 import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import { backupTask } from './backup-settings.ts'
 import { backupStore } from './backup-store.ts'
+import {
+  archiveSearch,
+  storeQuestion,
+  type ArchiveSearch,
+  type FoundTransactions,
+  type RestoreWindow,
+  type StoredBackups,
+} from './stored-backups.ts'
 import { atLeast, count, forgetful, gtids, member, message, name, version } from './message.ts'
 
 /** What an agent is told or asked without being ordered anything, by a manager that leads or by a peer. */
@@ -154,6 +162,14 @@ const table = {
   ),
 
   /**
+   * A person wants to know what lies in the store of backups, from when to when can be restored, and which transactions
+   * of the archive did something to a table. Only said to an agent that shows `readsStore`.
+   */
+  storedBackups: word('/v1/stored-backups', objectOf(storeQuestion)),
+  restoreWindow: word('/v1/restore-window', objectOf(storeQuestion)),
+  findInArchive: word('/v1/find-in-archive', objectOf({ ...storeQuestion, ...archiveSearch })),
+
+  /**
    * A person wants to know what this agent looks after again and again, and what it got to know last. An older agent
    * does not know the route, or tells no facts.
    */
@@ -203,11 +219,21 @@ export interface Answers extends Record<WordName, object> {
   }
   readonly leaving: LeavingAnswer
   readonly leaseVote: LeaseVote
+  readonly storedBackups: StoredBackups
+  readonly restoreWindow: RestoreWindow
+  readonly findInArchive: FoundTransactions
   readonly watches: {
     readonly watches: readonly WatchView[]
     readonly facts?: readonly FactView[]
     readonly runs?: readonly RunStep[]
   }
+}
+
+/** What people ask about a store, by an agent that reads there; with what is said beside where the store is. */
+export interface StoreQuestions {
+  readonly storedBackups: object
+  readonly restoreWindow: object
+  readonly findInArchive: ArchiveSearch
 }
 
 export type LeaseConfirmation = Word<'lease'>

@@ -140,6 +140,8 @@ export interface ObservedBackups {
   readonly closesHoles?: true
   /** It can be seeded from a backup. Absent where it can open no store, and from older agents: these refuse that. */
   readonly seedsFromBackup?: true
+  /** It can be asked what lies in the store. Absent where it can open no store, and from older agents. */
+  readonly readsStore?: true
   /** As a primary with a store of backups: what lies there. Absent otherwise, and from older agents. */
   readonly backups?: BackupsSeen
   /** How the shipping of binlogs goes. Absent where none was begun as primary, and from older agents. */

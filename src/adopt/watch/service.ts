@@ -28,6 +28,9 @@ export function watchingService(clusters: () => readonly WatchedCluster[], clock
     topology: (name) => find(name).topology(),
     explain: (name) => find(name).explain(),
     agents: async (name) => find(name).agents(),
+    async askAboutStore(name) {
+      throw new RegentError('REGENT_REFUSED', say`${find(name).adoption.cluster} is only watched, and has no backups`)
+    },
     recoveries: (name) => find(name).recoveries,
     recovery(name, id) {
       const all = find(name).recoveries

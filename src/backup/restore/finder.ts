@@ -33,7 +33,7 @@ const rowKinds: Readonly<Record<number, FindKind>> = {
 }
 
 /** A payload is decompressed as a whole; a longer one is counted and not looked into. */
-const longestPayload = 67_108_864
+const usualPayload = 67_108_864
 
 /** Looks through the events of pieces for what was done to a table. One transaction is told once for each kind. */
 export class Finder {
@@ -41,6 +41,7 @@ export class Finder {
   /** Compressed transactions that were too long to be looked into. */
   passedOver = 0
   readonly #wanted: Wanted
+  readonly #longestPayload: number
   #transaction: BegunTransaction | null = null
   readonly #told = new Set<FindKind>()
   readonly #tables = new Map<number, string>()
@@ -48,8 +49,9 @@ export class Finder {
   /** At the end of each event, as the beginning of its file says. */
   #checksumBytes = 0
 
-  constructor(wanted: Wanted) {
+  constructor(wanted: Wanted, longestPayload = usualPayload) {
     this.#wanted = wanted
+    this.#longestPayload = longestPayload
   }
 
   see({ event, begins, ends, bytes }: Segment): void {
@@ -69,7 +71,7 @@ export class Finder {
   }
 
   #gather(length: number, bytes: Buffer, ends: boolean): void {
-    if (length > longestPayload) {
+    if (length > this.#longestPayload) {
       this.passedOver += ends ? 1 : 0
       return
     }
@@ -79,7 +81,7 @@ export class Finder {
     this.#payload = null
     const { compression, length: start, payloadLength } = decodePayloadHeader(body)
     const stored = body.subarray(start, start + payloadLength)
-    const most = { maxOutputLength: longestPayload * 8 }
+    const most = { maxOutputLength: this.#longestPayload * 8 }
     this.#lookInside(compression === 'none' ? stored : zstdDecompressSync(stored, most))
   }
 

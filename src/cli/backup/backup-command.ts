@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander'
 import { clusterReference, instanceArgument, lineArgument } from '../terminal/arguments.ts'
-import type { NowOptions, StoredOptions } from './backup-options.ts'
-import { withBackupStore } from './store-options.ts'
+import type { AskedOptions, NowOptions, StoredOptions } from './backup-options.ts'
+import { clusterAsked, storeAsked, withBackupStore } from './store-options.ts'
 import { withApi, withDryRun, withOutput } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
 import { addFind } from './find-command.ts'
@@ -36,13 +36,11 @@ function addList(backup: Command, io: Io): void {
   const command = backup
     .command('list')
     .description('List the backups in a store.')
-    .argument('[cluster]', 'the cluster that they were made of (default: the only local one)', lineArgument(103))
-  withOutput(withBackupStore(command, 'default: the store of the local cluster’s spec')).action(
-    async (cluster: string | undefined, options: StoredOptions) => {
-      const { listBackups } = await import('./stored.ts')
-      await listBackups(io, cluster, options)
-    },
-  )
+    .argument('[cluster]', `the cluster that they were made of ${clusterAsked}`, lineArgument(103))
+  withApi(withBackupStore(command, storeAsked)).action(async (cluster: string | undefined, options: AskedOptions) => {
+    const { listBackups } = await import('./stored.ts')
+    await listBackups(io, cluster, options)
+  })
 }
 
 function addShow(backup: Command, io: Io): void {
@@ -67,13 +65,11 @@ function addWindow(backup: Command, io: Io): void {
   const command = backup
     .command('window')
     .description('Say from when to when a cluster can be restored, and name each hole.')
-    .argument('[cluster]', 'the cluster that is meant (default: the only local one)', lineArgument(103))
-  withOutput(withBackupStore(command, 'default: the store of the local cluster’s spec')).action(
-    async (cluster: string | undefined, options: StoredOptions) => {
-      const { showWindow } = await import('./window.ts')
-      await showWindow(io, cluster, options)
-    },
-  )
+    .argument('[cluster]', `the cluster that is meant ${clusterAsked}`, lineArgument(103))
+  withApi(withBackupStore(command, storeAsked)).action(async (cluster: string | undefined, options: AskedOptions) => {
+    const { showWindow } = await import('./window.ts')
+    await showWindow(io, cluster, options)
+  })
 }
 
 function addVerify(backup: Command, io: Io): void {

@@ -1,17 +1,17 @@
 import { Option, type Command } from 'commander'
 import { findKinds } from '#backup/restore/finder.ts'
 import { lineArgument } from '../terminal/arguments.ts'
-import { withOutput } from '../terminal/common-options.ts'
+import { withApi } from '../terminal/common-options.ts'
 import type { Io } from '../terminal/io.ts'
 import type { FindOptions } from './find.ts'
-import { withBackupStore } from './store-options.ts'
+import { clusterAsked, storeAsked, withBackupStore } from './store-options.ts'
 
 /** "Somebody dropped a table": which transaction was that? */
 export function addFind(backup: Command, io: Io): void {
   const command = backup
     .command('find')
     .description('Find in the archive of binlogs which transactions did something to a table.')
-    .argument('[cluster]', 'the cluster whose archive is read (default: the only local one)', lineArgument(64))
+    .argument('[cluster]', `the cluster whose archive is read ${clusterAsked}`, lineArgument(103))
     .addOption(
       new Option('--table <table>', 'schema.table, or schema.* for all of a schema')
         .argParser(lineArgument(130))
@@ -28,10 +28,8 @@ export function addFind(backup: Command, io: Io): void {
         lineArgument(64),
       ),
     )
-  withOutput(withBackupStore(command, 'default: the store of the local cluster’s spec')).action(
-    async (cluster: string | undefined, options: FindOptions) => {
-      const { findInArchive } = await import('./find.ts')
-      await findInArchive(io, cluster, options)
-    },
-  )
+  withApi(withBackupStore(command, storeAsked)).action(async (cluster: string | undefined, options: FindOptions) => {
+    const { findBy } = await import('./find.ts')
+    await findBy(io, cluster, options)
+  })
 }

@@ -1,93 +1,90 @@
-import { Finder, type FindKind, type Found, type Wanted } from '#backup/restore/finder.ts'
-import { inBinlogOrder, type Piece } from '#backup/objects/piece-name.ts'
-import { momentOf } from '#backup/restore/restore-target.ts'
-import { keyOfStore } from '#backup/transfer/read-key-file.ts'
-import { readPiece } from '#backup/transfer/read-piece.ts'
-import { readBinlogArchive } from '#backup/transfer/stored-archive.ts'
-import { RegentError } from '#common/errors/errors.ts'
-import { reported, say } from '#common/sentence/sentence.ts'
+import type { FindKind } from '#backup/restore/finder.ts'
+import { findInArchive, once, understood } from '#backup/transfer/find-in-archive.ts'
 import { counted } from '#common/text/words.ts'
+import type { ArchiveSearch, FoundTransaction, FoundTransactions } from '#failover/protocol/stored-backups.ts'
+import type { Connection } from '../connection/place.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
 import { renderTable } from '../terminal/table.ts'
-import type { StoredOptions } from './backup-options.ts'
-import { opened } from './stored.ts'
+import { asked, isManagersToAnswer, storeDeadlineMs } from './asked.ts'
+import type { AskedOptions } from './backup-options.ts'
 
-export interface FindOptions extends StoredOptions {
+export interface FindOptions extends AskedOptions {
   readonly table: string
   readonly kind?: FindKind
   readonly since?: string
   readonly until?: string
 }
 
-/** Whole seconds are meant. */
-const secondMs = 1_000
 const toldEveryMs = 2_000
 
+type FoundAll = Omit<FoundTransactions, 'next' | 'read'>
+
 /** Reads the pieces of the time that is meant, oldest first. Throws `REGENT_BAD_REQUEST` before a store is asked. */
-export async function findInArchive(io: Io, wanted: string | undefined, options: FindOptions): Promise<void> {
-  const { since, until, output } = options
-  const finder = new Finder(wantedOf(options))
-  const fromMs = since === undefined ? -Infinity : momentOf('since', since)
-  const toMs = until === undefined ? Infinity : momentOf('until', until) + secondMs - 1
-  const { cluster, store, where } = await opened(wanted, options)
-  try {
-    const key = await keyOfStore(where)
-    const { pieces } = await readBinlogArchive(store, cluster)
-    const meant = pieces.filter(({ firstMs, lastMs }) => lastMs >= fromMs && firstMs <= toMs).toSorted(inTime)
-    const tell = progress(io, meant.length)
-    for (const [at, piece] of meant.entries()) {
-      tell(at)
-      for await (const segment of readPiece({ store, cluster, lineage: null, piece, key, signal: io.interrupted() }))
-        finder.see(segment)
-    }
-    const found = once(finder.found).filter(({ committedMs }) => committedMs >= fromMs && committedMs <= toMs)
-    if (output === 'json')
-      return io.out(toJson({ cluster, pieces: meant.length, passedOver: finder.passedOver, found: found.map(shown) }))
-    print(io, found, { cluster, pieces: meant.length, passedOver: finder.passedOver })
-  } finally {
-    store.close()
-  }
-}
-
-function wantedOf({ table: words, kind }: FindOptions): Wanted {
-  const [, schema = '', table = ''] = /^([^.]+)\.([^.]+)$/.exec(words) ?? []
-  if (schema === '')
-    throw new RegentError(
-      'REGENT_BAD_REQUEST',
-      say`--table is "${reported(words)}": write schema.table, such as app.orders`,
-    )
-  return { schema, table: table === '*' ? null : table, kind: kind ?? null }
-}
-
-/** Of one sender as in its binlog; of two by their clocks. */
-function inTime(one: Piece, other: Piece): number {
-  return (
-    one.epoch - other.epoch || (one.sender === other.sender ? inBinlogOrder(one, other) : one.firstMs - other.firstMs)
+export async function findBy(io: Io, wanted: string | undefined, options: FindOptions): Promise<void> {
+  const { table, kind, since, until, output } = options
+  const said = Object.entries({ kind, since, until }).filter(([, value]) => value !== undefined)
+  const search: ArchiveSearch = { table, ...Object.fromEntries(said) }
+  understood(search)
+  const progress = progressOf(io)
+  const signal = io.interrupted()
+  const { cluster, pieces, passedOver, found } = await asked<FoundAll>(io, wanted, options, {
+    here: (from) => findInArchive(from, search, { isEnough: () => false, progress, signal }),
+    there: (manager) => inParts(manager, search, { progress, signal }),
+  })
+  if (output === 'json') return io.out(toJson({ cluster, pieces, passedOver, found: found.map(shown) }))
+  print(io, found, { cluster, pieces, passedOver })
+  if (found.length === 0) return
+  io.note(
+    isManagersToAnswer(io, wanted, options)
+      ? 'spec.bootstrap.restore of a new cluster, with before: TRANSACTION, has everything before one'
+      : `"regent restore NAME --cluster ${cluster} --from STORE --before TRANSACTION" has everything before one`,
   )
 }
 
-/** Two senders may have shipped one transaction. */
-function once(found: readonly Found[]): readonly Found[] {
-  return [...new Map(found.map((each) => [`${each.gtid} ${each.kind}`, each])).values()]
+interface Following {
+  readonly progress: (read: number, pieces: number) => void
+  readonly signal: AbortSignal
 }
 
-function progress(io: Io, pieces: number): (at: number) => void {
+/** An agent reads for some seconds at a time. Two parts may tell of one transaction, which two senders shipped. */
+async function inParts(
+  { client, path }: Connection,
+  search: ArchiveSearch,
+  { progress, signal }: Following,
+): Promise<FoundAll> {
+  const found: FoundTransaction[] = []
+  let [after, passedOver]: [string | null, number] = [null, 0]
+  for (;;) {
+    signal.throwIfAborted()
+    const part: FoundTransactions = await client.post(
+      `${path}/backups/find`,
+      { ...search, ...(after === null ? {} : { after }) },
+      storeDeadlineMs,
+    )
+    found.push(...part.found)
+    passedOver += part.passedOver
+    after = part.next
+    if (after === null) return { ...part, passedOver, found: once(found) }
+    progress(part.read, part.pieces)
+  }
+}
+
+function progressOf(io: Io): Following['progress'] {
   let toldAtMs = performance.now()
-  return (at) => {
+  return (read, pieces) => {
     if (performance.now() - toldAtMs < toldEveryMs) return
     toldAtMs = performance.now()
-    io.note(`${at} of ${counted(pieces, 'piece')} of the archive are read`)
+    io.note(`${read} of ${counted(pieces, 'piece')} of the archive are read`)
   }
 }
 
 function print(
   io: Io,
-  found: readonly Found[],
+  found: readonly FoundTransaction[],
   { cluster, pieces, passedOver }: { readonly cluster: string; readonly pieces: number; readonly passedOver: number },
 ): void {
-  if (passedOver > 0)
-    io.note(`${counted(passedOver, 'compressed transaction')} of more than 64 MiB could not be looked into`)
+  if (passedOver > 0) io.note(`too long to be looked into, since compressed: ${counted(passedOver, 'transaction')}`)
   if (found.length === 0)
     return io.out(`nothing of that is in the archive of ${cluster} (${counted(pieces, 'piece')} read)`)
   const rows = found.map((each) => {
@@ -95,9 +92,8 @@ function print(
     return [at, kind, gtid, statement.replaceAll(/\s+/g, ' ').slice(0, 100)]
   })
   for (const line of renderTable(['COMMITTED', 'KIND', 'TRANSACTION', 'STATEMENT'], rows)) io.out(line)
-  io.note(`"regent restore NAME --cluster ${cluster} --from STORE --before TRANSACTION" has everything before one`)
 }
 
-function shown({ committedMs, ...found }: Found) {
+function shown({ committedMs, ...found }: FoundTransaction) {
   return { at: new Date(committedMs).toISOString(), ...found }
 }

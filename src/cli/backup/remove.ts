@@ -11,7 +11,8 @@ import type { ObjectStore } from '#object-store/object-store.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
 import type { StoredOptions } from './backup-options.ts'
-import { opened, retentionOf } from './stored.ts'
+import { opened } from './opened.ts'
+import { retentionOf } from './stored.ts'
 
 export interface RemoveOptions extends StoredOptions {
   readonly dryRun?: true

@@ -16,6 +16,11 @@ export interface BackupStoreOptions {
 
 const longest = 1_024
 
+/** Of commands that a manager can answer, too. */
+export const storeAsked =
+  'default: the store of the local cluster’s spec; of a cluster elsewhere an agent reads its own store'
+export const clusterAsked = '(default: the only one there); <namespace>/<name> on Kubernetes; with --from its folder'
+
 /** @param usual what counts where `--from` is not given */
 export function withBackupStore(command: Command, usual: string): Command {
   const text = lineArgument(longest)

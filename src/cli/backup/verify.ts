@@ -5,7 +5,7 @@ import { counted, mebibytes } from '#common/text/words.ts'
 import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
 import type { StoredOptions } from './backup-options.ts'
-import { opened } from './stored.ts'
+import { opened } from './opened.ts'
 
 const toldEveryMs = 2_000
 

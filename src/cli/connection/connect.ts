@@ -34,6 +34,13 @@ export async function findPlace(io: Io, options: ApiOptions, wanted: string | un
   return wanted?.includes('/') === true ? onKubernetes(io, options) : localPlace(options)
 }
 
+/** A person means a cluster of another machine: its store of backups is read there, where login and key are. */
+export function isElsewhere(io: Io, options: ApiOptions, wanted: string | undefined): boolean {
+  const { context, namespace, kubeconfig, managerNamespace, api } = options
+  const said = [context, namespace, kubeconfig, managerNamespace, api ?? io.env['REGENT_API']]
+  return isKubectlPlugin(io) || wanted?.includes('/') === true || said.some((option) => Boolean(option))
+}
+
 async function onKubernetes(io: Io, options: ApiOptions): Promise<Place> {
   const { kubernetesPlace } = await import('./kubernetes-place.ts')
   return kubernetesPlace(io, options)

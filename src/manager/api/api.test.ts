@@ -8,7 +8,8 @@ import { agentViewSchema } from '#api-contract/agent-view.ts'
 import { explainViewSchema } from '#api-contract/explain-view.ts'
 import { operationResultSchema, type OperationResult } from '#api-contract/operation-result.ts'
 import { recoverySchema } from '#api-contract/recovery-view.ts'
-import { authorized, shop, shopAgents, shopRecovery, testApi, type MemoryClusters } from './testing.ts'
+import { foundTransactionsSchema, restoreWindowSchema, storedBackupsSchema } from '#api-contract/stored-backups.ts'
+import { authorized, shop, shopAgents, shopRecovery, shopStore, testApi, type MemoryClusters } from './testing.ts'
 import {
   clusterProblemSchema,
   clusterViewSchema,
@@ -70,6 +71,8 @@ describe('reading', () => {
     ],
     ['/clusters/shop/explain', explainViewSchema, undefined],
     ['/clusters/shop/agents', Type.Array(agentViewSchema), shopAgents],
+    ['/clusters/shop/backups', storedBackupsSchema, shopStore.storedBackups],
+    ['/clusters/shop/backups/window', restoreWindowSchema, shopStore.restoreWindow],
     ['/clusters/shop/recoveries', Type.Array(recoverySchema), [shopRecovery]],
     ['/clusters/shop/recoveries/r1', recoverySchema, shopRecovery],
   ])('%s answers everything its schema promises and nothing else', async (path, schema, expected) => {
@@ -79,6 +82,17 @@ describe('reading', () => {
     const body: unknown = answer.json()
     expect(body).toEqual(expected ?? clusters.explain('shop'))
     expect([...Value.Errors(strictly(schema), body)]).toEqual([])
+  })
+
+  it('a search in the archive of backups answers a part, and takes no key that is not understood', async () => {
+    await start()
+    const search = { table: 'app.orders', kind: 'drop', since: '2026-11-25T03:12:09Z', after: 'shop/binlog/x' }
+    const answer = await post('/clusters/shop/backups/find', search)
+    expect(answer.json()).toEqual(shopStore.findInArchive)
+    expect([...Value.Errors(strictly(foundTransactionsSchema), answer.json())]).toEqual([])
+    expect(clusters.searched).toEqual([search])
+    for (const bad of [{}, { ...search, table: '' }, { ...search, tables: 'a.b' }, { ...search, kind: 'DROP' }])
+      expect((await post('/clusters/shop/backups/find', bad)).json()).toMatchObject({ code: 'REGENT_BAD_REQUEST' })
   })
 
   it('never sends what a schema does not name', async () => {

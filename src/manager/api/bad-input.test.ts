@@ -123,6 +123,8 @@ const reads = [
   '/clusters/shop/topology',
   '/clusters/shop/explain',
   '/clusters/shop/agents',
+  '/clusters/shop/backups',
+  '/clusters/shop/backups/window',
   '/clusters/shop/recoveries',
   '/clusters/shop/recoveries/r1',
   '/clusters/shop/events',

@@ -17,6 +17,7 @@ import type { ClusterParams } from '#api-contract/path-params.ts'
 import type { ClusterService } from '../clusters/cluster-service.ts'
 import type { ManagerMetrics } from '../clusters/metrics.ts'
 import { refuseOtherMethods } from './allowed-methods.ts'
+import { backupRoutes } from './backup-routes.ts'
 import { clusterRoutes } from './cluster-routes.ts'
 import { answerBrokenRequest, answerNotFound, answerProblemIn, pathOf } from './errors.ts'
 import { eventRoutes, eventsPath } from './event-routes.ts'
@@ -136,6 +137,7 @@ function guardedRoutes(
   scope.setNotFoundHandler(answerNotFound)
   const refuse = refuseOtherMethods(scope)
   clusterRoutes(scope, clusters)
+  backupRoutes(scope, clusters)
   recoveryRoutes(scope, clusters)
   eventRoutes(scope, clusters, events.streams, events.limit)
   operationRoutes(scope, clusters)

@@ -5,6 +5,7 @@ import { agentViewSchema } from '#api-contract/agent-view.ts'
 import { explainViewSchema } from '#api-contract/explain-view.ts'
 import { operationResultSchema } from '#api-contract/operation-result.ts'
 import { recoverySchema } from '#api-contract/recovery-view.ts'
+import { foundTransactionsSchema, restoreWindowSchema, storedBackupsSchema } from '#api-contract/stored-backups.ts'
 import { problemSchema, routeSchema } from './route-schema.ts'
 import {
   clusterViewSchema,
@@ -22,6 +23,9 @@ const named = [
   topologyViewSchema,
   explainViewSchema,
   agentViewSchema,
+  storedBackupsSchema,
+  restoreWindowSchema,
+  foundTransactionsSchema,
   recoverySchema,
   operationResultSchema,
   problemSchema,

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Recovery } from '#failover/protocol/notes.ts'
+import type { Answers, StoreQuestions } from '#failover/protocol/word.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { createLogger } from '#common/log/logger.ts'
@@ -18,6 +19,8 @@ export interface MemoryClusters extends ClusterService {
   /** What every operation answers; a promise that rejects makes it fail. */
   answer: () => Promise<OperationResult>
   readonly listeners: Set<(event: ClusterEvent) => void>
+  /** What was looked for in the archive of backups. */
+  readonly searched: object[]
 }
 
 export const testToken = 'test-token-0123456789'
@@ -153,6 +156,29 @@ export const shopAgents: readonly AgentView[] = [
   { instance: 'shop-1', failure: 'no answer within 2000 ms', watches: [], facts: [] },
 ]
 
+export const shopStore: Pick<Answers, keyof StoreQuestions> = {
+  storedBackups: {
+    ...{ cluster: 'shops.shop', address: 's3://backups/prod', refusesPlain: true, unusable: ['a manifest is cut off'] },
+    backups: [
+      {
+        ...{ name: '20261126T031209Z', cluster: 'shops.shop', lineage: '0011', instance: 'shop-1' },
+        ...{ serverUuid: '1-2-3', mysqlVersion: '9.7.4', epoch: 4, startedAtMs: 1, endedAtMs: 2, storedAtMs: 3 },
+        ...{ gtids: '1-2-3:1-9', gtidsAtMost: '1-2-3:1-9', rawBytes: 10, storedBytes: 5, parts: 1 },
+        ...{ compression: 'zstd', sha256: 'ab', verified: { verifiedAtMs: 4, restoreMs: 5 } },
+        encryption: { scheme: 'aes-256-gcm', keyId: 'k', salt: 's', signature: 't' },
+      },
+    ],
+  },
+  restoreWindow: {
+    ...{ cluster: 'shops.shop', alone: ['20261126T031209Z'], leftOut: ['a backup is plain'] },
+    ...{ spans: [{ fromMs: 1_000, toMs: 2_000 }], holes: ['the archive lacks 1 transaction'] },
+  },
+  findInArchive: {
+    ...{ cluster: 'shops.shop', pieces: 2, read: 1, passedOver: 0, next: 'shop/binlog/x' },
+    found: [{ gtid: '1-2-3:4', committedMs: 1, kind: 'drop', statement: 'DROP TABLE orders' }],
+  },
+}
+
 export function memoryClusters(): MemoryClusters {
   const known = (cluster: string): void => {
     if (cluster !== 'shop')
@@ -176,6 +202,11 @@ export function memoryClusters(): MemoryClusters {
     topology: get(shopTopology),
     explain: get(shopExplained),
     agents: async (cluster) => get(shopAgents)(cluster),
+    searched: [],
+    async askAboutStore(cluster, question, asked) {
+      if (question === 'findInArchive') service.searched.push(asked)
+      return get((shopStore as Answers)[question])(cluster)
+    },
     recoveries: get([shopRecovery]),
     recovery(cluster, id) {
       known(cluster)

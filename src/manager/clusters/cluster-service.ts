@@ -1,6 +1,7 @@
 import type { DecisionInput } from '#failover/judge/situation.ts'
 import type { Annotations } from '#failover/protocol/annotations.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
+import type { Answers, StoreQuestions } from '#failover/protocol/word.ts'
 import type { AgentView } from '#api-contract/agent-view.ts'
 import type { ExplainView } from '#api-contract/explain-view.ts'
 import type { OperationResult } from '#api-contract/operation-result.ts'
@@ -23,6 +24,12 @@ export interface ClusterService {
   explain(cluster: string): ExplainView
   /** Asks each agent at that moment. */
   agents(cluster: string): Promise<readonly AgentView[]>
+  /** Has an agent look into the store of backups. Rejects as `askAboutStore` does. */
+  askAboutStore<N extends keyof StoreQuestions>(
+    cluster: string,
+    question: N,
+    asked: StoreQuestions[N],
+  ): Promise<Answers[N]>
   /** Newest first. */
   recoveries(cluster: string): readonly Recovery[]
   recovery(cluster: string, id: string): Recovery

@@ -6,6 +6,8 @@ import { analyse } from '#failover/decide.ts'
 import type { DecisionInput } from '#failover/judge/situation.ts'
 import type { Action, Analyses, Decision } from '#failover/protocol/decision.ts'
 import type { HookRun, Recovery } from '#failover/protocol/notes.ts'
+import type { Answers, StoreQuestions } from '#failover/protocol/word.ts'
+import { askAboutStore } from './ask-about-store.ts'
 import { askAgents } from './ask-agents.ts'
 import { AskDesk } from './ask-desk.ts'
 import type { ClusterEvent } from './cluster-service.ts'
@@ -122,6 +124,10 @@ export class ManagedCluster {
   agents(): Promise<readonly AgentView[]> {
     const { cluster, snapshot } = this.loop.input()
     return askAgents(this.#ports.transport, cluster, snapshot.instances)
+  }
+
+  askAboutStore<N extends keyof StoreQuestions>(question: N, asked: StoreQuestions[N]): Promise<Answers[N]> {
+    return askAboutStore(this.#ports.transport, this.loop.input(), question, asked)
   }
 
   /**

@@ -49,6 +49,7 @@ export function serviceFor(
     view: (name) => find(name).view(),
     topology: (name) => find(name).topology(),
     agents: async (name) => find(name).agents(),
+    askAboutStore: async (name, question, asked) => find(name).askAboutStore(question, asked),
     explain(name) {
       const { loop, remarks, routerField } = find(name)
       const { decision, record } = loop
