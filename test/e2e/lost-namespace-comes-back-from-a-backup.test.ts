@@ -41,37 +41,60 @@ describe.skipIf(program === undefined)('A cluster with a store of backups', () =
     return cluster
   }
 
-  it('is had back in another namespace, by what a MySQLBackup made of it, when its own is gone', async () => {
+  it('is had back in another namespace, up to a second, by a backup of its schedule, when its own is gone', async () => {
     const lost = await inNamespace('backed-up', 'shop')
-    await lost.ensure({ instances: 2, backup: { store: store(), schedule: 'never', rehearsal: { schedule: 'never' } } })
+    await lost.ensure({ instances: 2, backup: { store: store(), schedule: '*/10 * * * *' } })
     await lost.whole(2, 240_000)
     const primary = await lost.primary()
-    await lost.sql(primary, 'create table app.orders (id int primary key, what varchar(64))')
-    await lost.sql(primary, "insert into app.orders values (1, 'a chair'), (2, 'a table')")
+    await lost.sql(primary, 'create table app.orders (id int primary key, what varchar(64), at datetime(6))')
+    const order = async (id: number, what: string) =>
+      lost.sql(primary, `insert into app.orders values (${id}, '${what}', utc_timestamp(6))`)
+    await order(1, 'a chair')
+
+    // Nobody asks: the schedule makes the first backup at once, and the rehearsal that follows proves it.
+    const verified = await lost.until(
+      () => 'a MySQLBackup of the schedule that is verified',
+      async () => (await backupsOf(lost)).find(({ status }) => status?.verified !== undefined),
+      420_000,
+    )
+    expect(verified.spec).toMatchObject({ cluster: 'shop', backup: verified.status?.backup })
+    expect(verified.status).toMatchObject({ phase: 'Succeeded', instance: expect.stringMatching(/^shop-/) as string })
+    expect(await lost.kubectl('get', 'mysqlbackup', found(verified.metadata.name, 'a name'))).toMatch(
+      /shop +Succeeded +\d{8}T\d{6}Z +[\d.]+ MiB/,
+    )
+
+    // What a person asks for is made beside.
     await lost.client.create(mysqlBackups, {
       apiVersion: 'regent.dev/v1alpha1',
       kind: 'MySQLBackup',
       metadata: { namespace: lost.namespace, name: 'before-the-fire' },
       spec: { cluster: lost.name },
     })
-    const made = await ended(lost, 'before-the-fire')
-    expect(made.status).toMatchObject({ phase: 'Succeeded', instance: expect.stringMatching(/^shop-/) as string })
-    expect(await lost.kubectl('get', 'mysqlbackup', 'before-the-fire')).toMatch(
-      /shop +Succeeded +\d{8}T\d{6}Z +[\d.]+ MiB/,
+    expect((await ended(lost, 'before-the-fire')).status?.phase).toBe('Succeeded')
+    expect(await lost.regent('backup', 'list', 'shop')).toContain(verified.status?.backup)
+
+    await order(2, 'a table')
+    const untilMs = await behindTheSecond(lost, primary)
+    await order(3, 'a mistake')
+    const kept = await lost.value(primary, ordersUntil(untilMs))
+    expect(kept).toMatch(/^1 a chair .*,2 a table /)
+    await lost.until(
+      () => `a window that reaches ${timeOf(untilMs)}`,
+      async () => (await windowEndMs(lost)) >= untilMs,
     )
+    const dropped = await lost.regent('backup', 'find', 'shop', '--table', 'app.orders', '--kind', 'insert')
+    expect(dropped.match(/insert/g)?.length).toBeGreaterThanOrEqual(2)
 
     await lost.kubectl('delete', 'namespace', lost.namespace, '--timeout', '150s')
 
     const again = await inNamespace('had-back', 'market')
-    const restore = { store: store(), of: 'backed-up/shop', backup: made.status?.backup }
+    const restore = { store: store(), of: 'backed-up/shop', until: timeOf(untilMs) }
     await again.ensure({ instances: 2, bootstrap: { restore } })
     await again.whole(2, 300_000)
-    for (const instance of ['market-0', 'market-1'])
-      expect(await again.value(instance, 'select group_concat(what order by id) from app.orders')).toBe(
-        'a chair,a table',
-      )
+    const all = `select ${ordersShown} from app.orders`
+    for (const instance of ['market-0', 'market-1']) expect(await again.value(instance, all)).toBe(kept)
     // It is a new cluster: it has its own passwords, and takes writes.
-    await again.sql(await again.primary(), "insert into app.orders values (3, 'a lamp')", { user: 'client' })
+    await again.sql(await again.primary(), "insert into app.orders values (4, 'a lamp', now(6))", { user: 'client' })
     // What a new cluster begins with is fixed once somebody has led it.
     await expect(again.change({ bootstrap: { restore: { ...restore, of: 'backed-up/other' } } })).rejects.toThrow(
       'has had a primary',
@@ -81,8 +104,40 @@ describe.skipIf(program === undefined)('A cluster with a store of backups', () =
       'a cluster',
     )
     expect(spec.bootstrap?.restore?.of).toBe('backed-up/shop')
-  }, 900_000)
+  }, 1_500_000)
 })
+
+const ordersShown = "group_concat(id, ' ', what, ' ', at order by id)"
+const timeOf = (ms: number) => new Date(ms).toISOString().replace('.000Z', 'Z')
+
+/** The orders of this second and before, by the clock of the server that they were written to. */
+function ordersUntil(ms: number): string {
+  return `select ${ordersShown} from app.orders where at < timestampadd(second, ${ms / 1_000 + 1}, '1970-01-01')`
+}
+
+/** The second that is now by the clock of the server, once that is over. */
+async function behindTheSecond(cluster: KubeCluster, instance: string): Promise<number> {
+  const now = async () => Number(await cluster.value(instance, 'select unix_timestamp()'))
+  const second = await now()
+  await cluster.until(
+    () => `a second behind ${second}`,
+    async () => (await now()) > second,
+  )
+  return second * 1_000
+}
+
+/** As `kubectl regent backup window` tells. */
+async function windowEndMs(cluster: KubeCluster): Promise<number> {
+  const told = JSON.parse(await cluster.regent('backup', 'window', cluster.name, '-o', 'json')) as {
+    readonly spans: readonly { readonly to: string }[]
+  }
+  return Math.max(0, ...told.spans.map(({ to }) => Date.parse(to)))
+}
+
+async function backupsOf(cluster: KubeCluster): Promise<readonly MySQLBackup[]> {
+  const { items } = await cluster.client.list(mysqlBackups, { namespace: cluster.namespace })
+  return items
+}
 
 /** Waits until a backup has ended, well or not. */
 function ended(cluster: KubeCluster, name: string): Promise<MySQLBackup> {
