@@ -60,7 +60,7 @@ export class BackUp {
     if (present?.stage === 'copies' || present?.stage === 'sends')
       throw new RegentError('REGENT_BUSY', say`${config.instance} makes backup ${present.name} already`)
     const port = requireAccess(this.#port, config.instance)
-    this.#tell(said, { stage: 'copies' })
+    this.#tell(said, { stage: 'copies', startedAtMs: this.#parts.world.clock.wallMs() })
     // From here on a cluster is named as the store has it.
     const run = this.#run({ ...said, cluster: backupFolderOf(said) }, port)
     void run.catch((error: unknown) => this.#failed(said, error))
@@ -168,13 +168,10 @@ export class BackUp {
     this.#parts.changed()
   }
 
-  #ended(
-    said: BackUpWord,
-    { rawBytes, storedBytes, gtids }: Pick<Manifest, 'rawBytes' | 'storedBytes' | 'gtids'>,
-    whyNotOn: Said,
-  ): void {
+  #ended(said: BackUpWord, { rawBytes, storedBytes, gtids, startedAtMs, storedAtMs }: Manifest, whyNotOn: Said): void {
     const sentence = String(whyNotOn)
-    this.#tell(said, { stage: 'done', rawBytes, storedBytes, gtids: shownGtids(gtids), sentence })
+    const times = { startedAtMs, tookMs: storedAtMs - startedAtMs }
+    this.#tell(said, { stage: 'done', rawBytes, storedBytes, gtids: shownGtids(gtids), sentence, ...times })
     const made = say`backup ${said.name} is made: ${mebibytes(rawBytes)} of data, ${mebibytes(storedBytes)} in the store`
     this.#parts.notices.add('BackupMade', whyNotOn === '' ? made : say`${made}; ${whyNotOn}`)
   }

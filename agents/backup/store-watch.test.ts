@@ -71,6 +71,7 @@ function aStoreWithABackup(): MemoryStore {
 const empty = { whole: 0, leftovers: 0, begun: null, newest: null, verified: null }
 const newest = {
   ...{ name, endedAtMs: manifest.endedAtMs, rawBytes: 5_000_000, storedBytes: 1_500_000 },
+  startedAtMs: manifest.startedAtMs,
   tookMs: manifest.storedAtMs - manifest.startedAtMs,
   gtids: manifest.gtids,
 }
@@ -89,7 +90,7 @@ it('A primary with a store says what lies there, and how long ago that was seen'
 
 it('A backup that was restored once is told as such, and a run without a manifest is a leftover', async () => {
   const store = aStoreWithABackup()
-  const proof = { verifiedAtMs: 5, restoreMs: 7, gtids: '', reachedMs: 0, tables: 0, rows: 0 }
+  const proof = { verifiedAtMs: 5, restoreMs: 7, gtids: '', reachedMs: 0, tables: 3, rows: 40, compared: 2 }
   put(
     store,
     'verified',
@@ -100,7 +101,7 @@ it('A backup that was restored once is told as such, and a run without a manifes
   await look()
   expect(shown()).toMatchObject({
     ...{ whole: 1, leftovers: 1, newest, begun: { name: '20270101T000000Z', whole: false } },
-    verified: { name, verifiedAtMs: 5, restoreMs: 7 },
+    verified: { name, verifiedAtMs: 5, restoreMs: 7, tables: 3, rows: 40, compared: 2 },
   })
 })
 

@@ -178,6 +178,7 @@ export class StoreWatch implements Watch {
       endedAtMs,
       rawBytes,
       storedBytes,
+      startedAtMs,
       tookMs: Math.max(0, storedAtMs - startedAtMs),
       gtids: shownGtids(gtids),
     }
@@ -188,8 +189,8 @@ export class StoreWatch implements Watch {
 
   async #verification(store: ObjectStore, name: string, { signal, ...how }: Look) {
     const place = { ...how, cluster: this.#folder(), name }
-    const { verifiedAtMs, restoreMs } = await readVerification(store, place, { signal })
-    return { name, verifiedAtMs, restoreMs }
+    const { verifiedAtMs, restoreMs, tables, rows, compared } = await readVerification(store, place, { signal })
+    return { name, verifiedAtMs, restoreMs, tables, rows, ...(compared !== undefined && { compared }) }
   }
 
   #saw(found: Found): void {

@@ -134,6 +134,8 @@ export const instanceRowSchema = Type.Object(
           gtids: Type.Optional(
             Type.String({ description: 'What it holds once it is whole; of a long set how many transactions.' }),
           ),
+          startedAtMs: Type.Optional(Type.Number({ description: 'When it was begun.' })),
+          tookMs: Type.Optional(Type.Number({ description: 'Once it is whole: until all was in the store.' })),
         },
         { description: 'The newest base backup that was begun here since the agent started; absent for none.' },
       ),

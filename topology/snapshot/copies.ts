@@ -25,6 +25,10 @@ export interface BackupSeen {
   readonly sentence: string
   /** Once it is whole: what it holds, as `shownGtids` says. Absent before, and from older agents. */
   readonly gtids?: string
+  /** By the clock of its machine. Absent from older agents. */
+  readonly startedAtMs?: number
+  /** Once it is whole: until all was in the store. Absent before, and from older agents. */
+  readonly tookMs?: number
 }
 
 /** A longer set is a page of numbers for people, and is sent with each observation. */
@@ -87,6 +91,8 @@ export interface BackupsSeen {
     readonly endedAtMs: number
     readonly rawBytes: number
     readonly storedBytes: number
+    /** When the first file was copied. Absent from older agents. */
+    readonly startedAtMs?: number
     /** From the first file that was copied until all was in the store. Absent from older agents. */
     readonly tookMs?: number
     /** What it holds, as `shownGtids` says. Absent from older agents. */
@@ -95,7 +101,16 @@ export interface BackupsSeen {
     readonly refused?: string
   } | null
   /** The newest that was restored once, and how long that took; null for none. */
-  readonly verified: { readonly name: string; readonly verifiedAtMs: number; readonly restoreMs: number } | null
+  readonly verified: {
+    readonly name: string
+    readonly verifiedAtMs: number
+    readonly restoreMs: number
+    /** What was checked: tables, and their rows. Absent from older agents. */
+    readonly tables?: number
+    readonly rows?: number
+    /** Tables that had the same rows as a replica at the same transactions. Absent where none was told. */
+    readonly compared?: number
+  } | null
   /** The last look came to its end: what is said here is of that look. */
   readonly answers: boolean
   /** Why the last look did not come to its end, or what of the store cannot be read; '' for nothing. */

@@ -55,6 +55,30 @@ describe('A run of a backup', () => {
     expect(silent(givenUpMs).phase).toBe('Failed')
   })
 
+  it('shows when it began, when it ended and how long that took, as its agent, or the store, says', () => {
+    const startedAtMs = Date.UTC(2026, 10, 26, 3, 12, 10)
+    const runs = course({ instances: from(seen({ startedAtMs })) }).status
+    expect([runs.startedAt, runs.seconds, runs.completedAt]).toEqual(['2026-11-26T03:12:10Z', undefined, undefined])
+    const took = { startedAt: '2026-11-26T03:12:10Z', completedAt: '2026-11-26T03:13:33Z', seconds: 83.4, took: '83 s' }
+    expect(course({ instances: from(seen({ stage: 'done', startedAtMs, tookMs: 83_400 })) }).status).toMatchObject(took)
+    const whole = store(run)
+    const newest = whole.newest && { ...whole.newest, startedAtMs, tookMs: 83_400 }
+    expect(course({ store: { ...whole, newest } }).status).toMatchObject(took)
+    // Of an agent of the version before.
+    const older = whole.newest && { ...whole.newest, tookMs: 83_400 }
+    expect(course({ store: { ...whole, newest: older } }).status).toMatchObject({
+      ...{ seconds: 83.4, startedAt: '2026-11-26T03:12:09Z', completedAt: '2026-11-26T03:20:00Z' },
+    })
+  })
+
+  it('shows what its rehearsal checked and compared', () => {
+    const proof = { name: run, verifiedAtMs: Date.UTC(2026, 10, 27), restoreMs: 83_460 }
+    const compared = { tables: 12, rows: 3_400, compared: 11 }
+    expect(verifiedBy(object, { ...store(run), verified: { ...proof, ...compared } })).toMatchObject(compared)
+    const { compared: _none, ...alone } = compared
+    expect(verifiedBy(object, { ...store(run), verified: { ...proof, ...alone } })).not.toHaveProperty('compared')
+  })
+
   it('shows what it holds as its agent, or the store, says', () => {
     const gtids = '400 transactions'
     expect(course({ instances: from(seen({ stage: 'done', gtids })) }).status.gtids).toBe(gtids)

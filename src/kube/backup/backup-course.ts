@@ -1,6 +1,6 @@
 import { timeOf } from '#controller-runtime/objects/conditions.ts'
 import { describeBackup, type BackupSeen, type BackupsSeen } from '#topology/snapshot/copies.ts'
-import { mebibytes } from '#common/text/words.ts'
+import { duration, mebibytes } from '#common/text/words.ts'
 import type { MySQLBackupStatus } from './backup-schema.ts'
 import type { MySQLBackup } from './mysql-backup.ts'
 
@@ -69,7 +69,13 @@ function lost(before: MySQLBackupStatus): MySQLBackupStatus {
 export function verifiedBy({ status }: MySQLBackup, store: BackupsSeen | undefined): MySQLBackupStatus['verified'] {
   const verified = store?.verified
   if (verified === undefined || verified === null || verified.name !== status?.backup) return status?.verified
-  return { at: timeOf(verified.verifiedAtMs), restoreSeconds: Math.round(verified.restoreMs / 100) / 10 }
+  const { verifiedAtMs, restoreMs, tables, rows, compared } = verified
+  return {
+    ...{ at: timeOf(verifiedAtMs), restoreSeconds: secondsOf(restoreMs) },
+    ...(tables !== undefined && { tables }),
+    ...(rows !== undefined && { rows }),
+    ...(compared !== undefined && { compared }),
+  }
 }
 
 function heardOf(
@@ -85,8 +91,25 @@ function heardOf(
     instance,
     ...amountsOf(seen),
     message: phase === 'Failed' ? seen.sentence : String(describeBackup(seen)),
-    ...(phase !== 'Running' && { completedAt: timeOf(wallMs) }),
+    ...timesOf(seen),
+    ...(phase !== 'Running' && { completedAt: timeOf(endOf(seen) ?? wallMs) }),
   }
+}
+
+/** Absent where an older agent says nothing of that. */
+function timesOf({ startedAtMs, tookMs }: Pick<BackupSeen, 'startedAtMs' | 'tookMs'>) {
+  return {
+    ...(startedAtMs !== undefined && { startedAt: timeOf(startedAtMs) }),
+    ...(tookMs !== undefined && { seconds: secondsOf(tookMs), took: duration(tookMs) }),
+  }
+}
+
+function endOf({ startedAtMs, tookMs }: Pick<BackupSeen, 'startedAtMs' | 'tookMs'>): number | undefined {
+  return startedAtMs === undefined || tookMs === undefined ? undefined : startedAtMs + tookMs
+}
+
+function secondsOf(ms: number): number {
+  return Math.round(ms / 100) / 10
 }
 
 function givenUp({ wallMs }: CourseInput, before: MySQLBackupStatus): MySQLBackupStatus {
@@ -96,13 +119,15 @@ function givenUp({ wallMs }: CourseInput, before: MySQLBackupStatus): MySQLBacku
 
 /** It is whole in the store, whoever saw how it ended. */
 function storedOf(before: MySQLBackupStatus, { newest }: BackupsSeen): MySQLBackupStatus {
-  const { rawBytes, storedBytes, endedAtMs, gtids } = newest ?? { rawBytes: 0, storedBytes: 0, endedAtMs: 0 }
+  if (newest === null) return before
+  const { rawBytes, storedBytes, endedAtMs, gtids } = newest
   return {
     ...before,
     phase: 'Succeeded',
     ...amountsOf({ rawBytes, storedBytes, ...(gtids !== undefined && { gtids }) }),
     message: `it is whole in the store: ${mebibytes(rawBytes)} of data`,
-    completedAt: timeOf(endedAtMs),
+    ...timesOf(newest),
+    completedAt: timeOf(endOf(newest) ?? endedAtMs),
   }
 }
 

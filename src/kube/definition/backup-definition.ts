@@ -8,8 +8,12 @@ const columns = [
   { name: 'Backup', type: 'string', jsonPath: '.status.backup' },
   { name: 'Size', type: 'string', jsonPath: '.status.size' },
   { name: 'Stored', type: 'string', jsonPath: '.status.stored' },
+  { name: 'Took', type: 'string', jsonPath: '.status.took' },
   { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   { name: 'Verified', type: 'date', jsonPath: '.status.verified.at' },
+  { name: 'Tables', type: 'integer', jsonPath: '.status.verified.tables', priority: 1 },
+  { name: 'Rows', type: 'integer', jsonPath: '.status.verified.rows', priority: 1 },
+  { name: 'Compared', type: 'integer', jsonPath: '.status.verified.compared', priority: 1 },
   { name: 'Instance', type: 'string', jsonPath: '.status.instance', priority: 1 },
   { name: 'Message', type: 'string', jsonPath: '.status.message', priority: 1 },
 ] as const

@@ -13,6 +13,7 @@ import type { MySQLBackupStatus } from '#kube/backup/backup-schema.ts'
 import { mysqlBackups, type MySQLBackup } from '#kube/backup/mysql-backup.ts'
 import { fieldManager } from '#kube/names/names.ts'
 import type { ManagedCluster } from '#manager/clusters/managed-cluster.ts'
+import type { BackupsSeen } from '#topology/snapshot/copies.ts'
 import type { RunBook } from './run-book.ts'
 import { storeSeenIn } from './store-seen.ts'
 
@@ -37,8 +38,8 @@ const waitingMs = 5_000
 const watchingMs = 2_000
 /** Figures move all the time, and each write is an event for everybody who watches. */
 const figuresMs = 10_000
-/** Who verifies a backup does that days later. */
-const verifiedMs = 300_000
+/** The first backup is verified at once, and others days later. */
+const [verifiedMs, firstVerifiedMs] = [300_000, 30_000]
 
 /**
  * Begins the backup that a `MySQLBackup` asks for, and tells how that goes. Its name and its instance are written down
@@ -65,10 +66,16 @@ async function tellVerified(
   cluster: BackedUpCluster | undefined,
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
-  const verified = verifiedBy(object, cluster && storeSeenIn(cluster))
-  if (object.status?.phase === 'Succeeded' && verified !== undefined && verified.at !== object.status.verified?.at)
+  if (object.status?.phase !== 'Succeeded') return {}
+  const store = cluster && storeSeenIn(cluster)
+  const verified = verifiedBy(object, store)
+  if (verified !== undefined && verified.at !== object.status.verified?.at)
     await write(client, object, { verified }, signal)
-  return object.status?.phase === 'Succeeded' ? { requeueAfterMs: verifiedMs } : {}
+  return { requeueAfterMs: verified === undefined && isNewest(object, store) ? firstVerifiedMs : verifiedMs }
+}
+
+function isNewest(object: MySQLBackup, store: BackupsSeen | undefined): boolean {
+  return store?.newest?.name === runOf(object)
 }
 
 async function beginOrWait(
