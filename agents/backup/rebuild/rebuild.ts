@@ -5,6 +5,7 @@ import type { Plan } from '#backup/restore/restore-plan.ts'
 import { dataKeys } from '#backup/keys/data-key.ts'
 import { readParts } from '#backup/transfer/read-parts.ts'
 import { readPiece } from '#backup/transfer/read-piece.ts'
+import { rateAndRest } from '#backup/restore/rate.ts'
 import { replayedOf } from '#backup/restore/replayed.ts'
 import type { World } from '#common/ports/ports.ts'
 import { lasting, mebibytes, say } from '#common/sentence/sentence.ts'
@@ -57,16 +58,18 @@ export async function fetchBase(manifest: Manifest, folder: string, tools: Rebui
     key: keys?.encrypts ?? null,
     signal,
   })
-  const told = (bytes: number) => {
+  const beganMs = tools.world.clock.monotonicMs()
+  const told = (bytes: number, nowMs: number) => {
     const percent = Math.floor((bytes * 100) / Math.max(1, rawBytes))
-    progress(say`${mebibytes(bytes)} of ${mebibytes(rawBytes)} are here`, percent)
+    const rate = rateAndRest({ done: bytes, all: rawBytes, ms: nowMs - beganMs })
+    progress(say`${mebibytes(bytes)} of ${mebibytes(rawBytes)} are here${rate}`, percent)
   }
   await volume.unpackInto(folder, watched(content, told, tools), own ? null : `${cluster}/${name}`)
 }
 
 async function* watched(
   content: AsyncIterable<Buffer>,
-  seen: (bytes: number) => void,
+  seen: (bytes: number, nowMs: number) => void,
   { world }: RebuildTools,
 ): AsyncGenerator<Buffer, void, void> {
   let [bytes, toldAtMs] = [0, -Infinity]
@@ -75,7 +78,7 @@ async function* watched(
     const nowMs = world.clock.monotonicMs()
     if (nowMs - toldAtMs >= tellEveryMs) {
       toldAtMs = nowMs
-      seen(bytes)
+      seen(bytes, nowMs)
     }
     yield chunk
   }

@@ -1,7 +1,8 @@
+import { restOf } from '#backup/restore/rate.ts'
 import type { Plan } from '#backup/restore/restore-plan.ts'
 import type { Clock } from '#common/ports/ports.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
-import { counted, duration, say, type Said } from '#common/sentence/sentence.ts'
+import { counted, say, type Said } from '#common/sentence/sentence.ts'
 import type { TellProgress } from '#agents/ports/server.ts'
 
 /** How far a replay is, how fast, and how long that will take: told once a second. */
@@ -33,11 +34,9 @@ export class ReplayProgress {
     )
   }
 
-  /** The first seconds tell nothing. */
   #rate(done: number, nowMs: number): Said {
-    const seconds = (nowMs - this.#beganMs) / 1_000
-    if (done === 0 || seconds < 3) return ''
-    const leftSeconds = Math.ceil(((this.#all - done) * seconds) / done)
-    return say`, ${Math.round(done / seconds)} a second; about ${duration(leftSeconds * 1_000)} are left`
+    const ms = nowMs - this.#beganMs
+    const rest = restOf({ done, all: this.#all, ms })
+    return rest === '' ? '' : say`, ${Math.round((done * 1_000) / ms)} a second; ${rest}`
   }
 }

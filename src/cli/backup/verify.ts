@@ -1,3 +1,4 @@
+import { rateAndRest } from '#backup/restore/rate.ts'
 import { keyOfStore } from '#backup/transfer/read-key-file.ts'
 import { readManifest } from '#backup/transfer/stored-manifests.ts'
 import { verifyBackup } from '#backup/transfer/verify-backup.ts'
@@ -16,11 +17,13 @@ export async function verifyStored(io: Io, name: string, options: StoredOptions)
     const key = await keyOfStore(where)
     const manifest = await readManifest(store, cluster, name)
     const { rawBytes, storedBytes, parts } = manifest
-    let toldAtMs = performance.now()
+    const beganMs = performance.now()
+    let toldAtMs = beganMs
     const progress = (bytes: number) => {
       if (performance.now() - toldAtMs < toldEveryMs) return
       toldAtMs = performance.now()
-      io.note(`${mebibytes(bytes)} of ${mebibytes(rawBytes)} are read`)
+      const rate = rateAndRest({ done: bytes, all: rawBytes, ms: toldAtMs - beganMs })
+      io.note(`${mebibytes(bytes)} of ${mebibytes(rawBytes)} are read${String(rate)}`)
     }
     await verifyBackup(manifest, { store, key, signal: io.interrupted(), progress })
     if (options.output === 'json')

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import { readManifest } from '#backup/transfer/stored-manifests.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import { backedUp, name, throwAway } from '../testing-backups.ts'
+import { fetchBase } from './rebuild.ts'
+
+it('A download says how much is here, how fast that comes and how long the rest takes', async () => {
+  const { store } = await backedUp()
+  const manifest = await readManifest(store, 'shop', name)
+  const said: string[] = []
+  let nowMs = 0
+  const clock = { ...realWorld.clock, monotonicMs: () => (nowMs += 2_000) }
+  const unpackInto = async (_: string, content: AsyncIterable<Buffer>) => {
+    for await (const chunk of content) expect(chunk.length).toBeGreaterThan(0)
+  }
+  await fetchBase(manifest, '/nowhere', {
+    ...{ store, key: null, throwAway, own: true, spares: false, volume: { unpackInto } },
+    ...{ world: { clock, timers: realWorld.timers }, signal: new AbortController().signal },
+    progress: (stage) => void said.push(String(stage)),
+  })
+  expect(said[0]).toMatch(/^[\d.]+ MiB of 3\.0 MiB are here$/)
+  expect(said.at(-1)).toMatch(/^3\.0 MiB of 3\.0 MiB are here, [\d.]+ MB\/s; a few seconds are left$/)
+})
