@@ -1,5 +1,5 @@
 import { mebibytes, say, text, type Heard, type Sentence } from '#common/sentence/sentence.ts'
-import { counted } from '#common/text/words.ts'
+import { counted, utcMomentOf } from '#common/text/words.ts'
 import { parseGtidSet, type GtidSet } from '../gtid/gtid-set.ts'
 import type { BinlogArchiveSeen, HoleClosingSeen } from './binlog-archive.ts'
 import type { InstanceName } from './member.ts'
@@ -76,6 +76,12 @@ export function describeRehearsal({ name, stage, sentence }: RehearsalSeen): Sen
   return stage === 'failed'
     ? say`rehearsal ${name} failed: ${text(sentence)}`
     : say`rehearsal ${name}: ${text(sentence)}`
+}
+
+/** It failed, and a backup was verified since: nobody need look after that any more. Names are times. */
+export function isOvertaken({ name, stage }: RehearsalSeen, verified: BackupsSeen['verified'] | undefined): boolean {
+  if (stage !== 'failed' || verified === undefined || verified === null) return false
+  return name < utcMomentOf(verified.verifiedAtMs).replaceAll(/[-:]/g, '')
 }
 
 /** What the agent of the primary sees in the store of backups. */

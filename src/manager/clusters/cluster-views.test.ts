@@ -91,3 +91,16 @@ it('Where the primary’s agent alone is silent it is not known whether writes a
       problems: [{ code: 'PrimaryAgentUnreachable', instance: 'shop-0', since: '1970-01-01T00:16:40.000Z' }],
     })
 })
+
+it('A rehearsal that failed is shown until a backup was verified since, and no longer', () => {
+  const shown = (verifiedAtMs: number | null) => {
+    const verified = verifiedAtMs === null ? null : { name: '20261126T031209Z', verifiedAtMs, restoreMs: 1 }
+    const seen = { whole: 1, leftovers: 0, begun: null, newest: null, answers: true, sentence: '', lookedAgoMs: 5 }
+    const rehearsal = { name: '20261129T040000Z', stage: 'failed' as const, sentence: 'memory ran out' }
+    const situation = aSituation({ views: { 'shop-0': { backups: { ...seen, verified } }, 'shop-2': { rehearsal } } })
+    return clusterView(situation, decide(situation)).instances[2]?.rehearsal?.stage
+  }
+  expect([null, Date.UTC(2026, 10, 29, 3, 59), Date.UTC(2026, 10, 29, 4, 1)].map(shown)).toEqual([
+    ...['failed', 'failed', undefined],
+  ])
+})

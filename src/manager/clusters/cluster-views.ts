@@ -2,6 +2,7 @@ import { printed, type Heard } from '#common/sentence/sentence.ts'
 import { analyse, modeOf } from '#failover/decide.ts'
 import { takingWrites } from '#failover/way-out/taking-writes.ts'
 import { wayOut } from '#failover/way-out/way-out.ts'
+import { isOvertaken, type BackupsSeen } from '#topology/snapshot/copies.ts'
 import type { ShownGroup } from '#topology/group/shown-group.ts'
 import { buildReplicationTree, type ReplicationNode } from '#topology/snapshot/replication-tree.ts'
 import type { Heartbeat } from '#topology/snapshot/copies.ts'
@@ -173,7 +174,7 @@ function instanceRow(input: DecisionInput, analyses: Analyses, view: InstanceVie
     fenced: isFenced(notes, view.name),
     ...downtimeField(input, view),
     ...serverFields(server, heartbeatOf(input)),
-    ...agentFields(seen),
+    ...agentFields(seen, verifiedIn(input)),
     ...troubleField(view),
     problems: problemsOf(analyses, view).map(({ code, sentence }) => ({ code, sentence })),
   }
@@ -181,14 +182,20 @@ function instanceRow(input: DecisionInput, analyses: Analyses, view: InstanceVie
 
 function agentFields(
   seen: Observation | null,
+  verified: BackupsSeen['verified'],
 ): Pick<InstanceRow, 'settingsRefused' | 'backup' | 'rehearsal' | 'restored'> {
   const { settingsRefused, backup, rehearsal, stored: { restored } = {} } = seen ?? {}
   return {
     ...(settingsRefused === undefined ? {} : { settingsRefused }),
     ...(backup === undefined ? {} : { backup }),
-    ...(rehearsal === undefined ? {} : { rehearsal }),
+    ...(rehearsal === undefined || isOvertaken(rehearsal, verified) ? {} : { rehearsal }),
     ...(restored === undefined ? {} : { restored }),
   }
+}
+
+/** As the agent of the primary sees. */
+function verifiedIn({ snapshot }: DecisionInput): BackupsSeen['verified'] {
+  return snapshot.instances.flatMap(({ observation }) => observation?.backups?.verified ?? [])[0] ?? null
 }
 
 function troubleField({ trouble }: InstanceView): Pick<InstanceRow, 'trouble'> {
