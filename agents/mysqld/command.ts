@@ -152,7 +152,7 @@ export function startThrowAway(
     ...asRoot,
     ...options,
   ]
-  if (launcher) return launcher.run(command)
+  if (launcher) return launcher.runBeside(command)
   return spawnProgram(command, { cwd: config.volume, env: environment(), detached: false })
 }
 

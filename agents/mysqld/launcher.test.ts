@@ -49,7 +49,7 @@ describe('a launcher', () => {
     })
     process.kill(pid, 'SIGKILL')
     expect(await ended).toEqual({ status: null, signal: 'SIGKILL' })
-    expect(await readdir(folder)).toEqual(['word'])
+    expect((await readdir(folder)).toSorted()).toEqual(['beside', 'word'])
     expect(await (await launcher.run(['sh', '-c', 'exit 3'])).ended).toEqual({ status: 3, signal: null })
   })
 
@@ -59,7 +59,16 @@ describe('a launcher', () => {
       status: 1,
       output: 'a b\nso\n',
     })
-    expect(await readdir(folder)).toEqual(['word'])
+    expect((await readdir(folder)).toSorted()).toEqual(['beside', 'word'])
+  })
+
+  it('runs a program beside the one that it waits for', async () => {
+    await begin()
+    const server = await launcher.run(['sleep', '60'])
+    const other = await launcher.runBeside(['sh', '-c', 'exit 4'])
+    expect(await other.ended).toEqual({ status: 4, signal: null })
+    process.kill(server.pid, 'SIGKILL')
+    expect(await server.ended).toEqual({ status: null, signal: 'SIGKILL' })
   })
 
   it('is not told an argument of two lines, which would be two', async () => {

@@ -13,6 +13,9 @@ const startMs = 10_000
 const endedEveryMs = { least: 100, most: 1_000 } as const
 const heartbeatMs = 1_000
 
+/** What the launcher reads: of mysqld, and of what runs beside. */
+type Fifo = 'word' | 'beside'
+
 interface Ports {
   readonly clock: Clock
   readonly timers: Timers
@@ -35,7 +38,16 @@ export class Launcher {
    * Starts a program there. Rejects with `REGENT_LAUNCHER_SILENT` while there is no launcher: its container may not
    * have begun yet, or begins again.
    */
-  async run(command: readonly string[]): Promise<RunningProgram> {
+  run(command: readonly string[]): Promise<RunningProgram> {
+    return this.#start(command, 'word')
+  }
+
+  /** The same while another program runs, one after the other. Rejects as `run` does. */
+  runBeside(command: readonly string[]): Promise<RunningProgram> {
+    return this.#start(command, 'beside')
+  }
+
+  async #start(command: readonly string[], fifo: Fifo): Promise<RunningProgram> {
     const wrong = command.find((argument) => argument.includes('\n'))
     if (wrong !== undefined)
       throw new RegentError(
@@ -45,7 +57,7 @@ export class Launcher {
     const id = randomBytes(8).toString('hex')
     await this.#put(`${id}.command`, command.map((argument) => `${argument}\n`).join(''))
     try {
-      await this.#say(`run ${id}\n`)
+      await this.#say(`run ${id}\n`, fifo)
       const pid = Number(await this.#appears(`${id}.pid`, this.#ports.clock.monotonicMs() + startMs))
       return { pid, ended: this.#ended(id) }
     } catch (error) {
@@ -81,13 +93,13 @@ export class Launcher {
 
   /** Its mysqld has ended for good. */
   async quit(): Promise<void> {
-    await this.#say('quit\n')
+    await this.#say('quit\n', 'word')
   }
 
-  async #say(word: string): Promise<void> {
+  async #say(word: string, to: Fifo): Promise<void> {
     try {
       // Fails rather than waits where nobody reads.
-      await using fifo = await open(join(this.#folder, 'word'), constants.O_WRONLY | constants.O_NONBLOCK)
+      await using fifo = await open(join(this.#folder, to), constants.O_WRONLY | constants.O_NONBLOCK)
       await fifo.write(word)
     } catch (error) {
       throw new RegentError(

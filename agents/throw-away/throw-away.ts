@@ -121,6 +121,8 @@ class ThrowAway implements ThrowAwayServer {
           () => false,
         )
         if (answers) break
+        // Nobody tells how it ended where the launcher has gone with it.
+        if (!isThere(this.#identity)) throw await this.#whyEnded(say`before it answered`, this.#gone())
         await time.timers.sleep(lookMs)
       }
     } catch (error) {
@@ -130,6 +132,10 @@ class ThrowAway implements ThrowAwayServer {
       // The password is in it, and the server has read that before it let anybody in.
       await rm(layout.accountsFile, { force: true })
     }
+  }
+
+  #gone(): RegentError {
+    return new RegentError('REGENT_SERVER_DOWN', say`the throw-away mysqld is gone, and nobody saw how it ended`)
   }
 
   async query(statement: string): Promise<readonly AnsweredRow[]> {

@@ -4,6 +4,7 @@
 #
 # The folder $1 is shared with the agent. In it:
 #   word           a FIFO; the agent writes "run <id>" or "quit"
+#   beside         another one; "run <id>" runs a program while mysqld runs: a throw-away server
 #   <id>.command   what to run, an argument a line; written by the agent before the word
 #   <id>.pid       its process id, written here once it runs
 #   <id>.ended     its exit status, 128 + the signal's number where one ended it; written here
@@ -20,6 +21,7 @@ patience=${2:-20}
 log=${3:-}
 watcher=
 follower=
+besides=
 
 say() { printf '%s launcher: %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)" "$*" >&2; }
 
@@ -32,7 +34,7 @@ terminate() {
   [ -e "$folder/terminating" ] && return
   say 'the pod ends; waiting for the agent to hand over and to say so'
   report terminating "$(date -u +%s)"
-  watch &
+  watch 4<&- &
   watcher=$!
 }
 
@@ -60,7 +62,7 @@ follow() {
   [ -n "$follower" ] && kill -0 "$follower" 2>/dev/null && return
   # The size is the fifth field (POSIX). Not by `wc`, which reads the whole of it in some images.
   set -- $(ls -n "$log")
-  tail -c "+$((${5:-0} + 1))" -F "$log" 3<&- >&2 &
+  tail -c "+$((${5:-0} + 1))" -F "$log" 3<&- 4<&- >&2 &
   follower=$!
 }
 
@@ -71,7 +73,7 @@ run() {
   set --
   while IFS= read -r argument || [ -n "$argument" ]; do set -- "$@" "$argument"; done <"$folder/$id.command"
   follow
-  "$@" 3<&- &
+  "$@" 3<&- 4<&- &
   child=$!
   report "$id.pid" "$child"
   # A signal to the launcher ends `wait`, not the child.
@@ -81,6 +83,17 @@ run() {
     kill -0 "$child" 2>/dev/null || break
   done
   report "$id.ended" "$status"
+}
+
+# Runs what the agent wants beside mysqld, one after the other, in a process of its own: the launcher waits for mysqld. It reads until the launcher is gone, which alone keeps that FIFO open for writing.
+beside() {
+  log=
+  child=
+  trap '[ -n "$child" ] && kill -KILL "$child"; exit' TERM
+  while read -r word id; do
+    [ "$word" = run ] && run "$id"
+    child=
+  done
 }
 
 if [ -n "$log" ] && ! command -v tail >/dev/null; then
@@ -93,7 +106,14 @@ export SSL_CERT_FILE="${SSL_CERT_FILE-/dev/null}"
 
 trap terminate TERM INT
 rm -f "$folder/terminating"
-rm -f "$folder/word" "$folder/word.new"
+rm -f "$folder/word" "$folder/word.new" "$folder/beside" "$folder/beside.new"
+mkfifo -m 600 "$folder/beside.new"
+exec 4<>"$folder/beside.new" 5<"$folder/beside.new"
+# By exec: a redirection of a call is taken back, and keeps what it closed open meanwhile.
+(exec <&5 4<&- 5<&- && beside) &
+besides=$!
+exec 5<&-
+mv "$folder/beside.new" "$folder/beside"
 mkfifo -m 600 "$folder/word.new"
 # Open in both directions: a word is not lost while nobody reads, and reading does not end when a writer goes. There only once it is open: the agent takes one that nobody reads for a dead launcher's.
 exec 3<>"$folder/word.new"
@@ -111,5 +131,6 @@ done
 say 'ends'
 # By SIGKILL: one that has just been forked may still have the launcher's trap. Some shells would say that it was killed.
 exec 2>/dev/null
+kill "$besides"
 for helper in $watcher $follower; do kill -KILL "$helper"; done
 exit 0

@@ -58,6 +58,12 @@ async function run(id: string, ...command: readonly string[]): Promise<void> {
   await appendFile(join(folder, 'word'), `run ${id}\n`)
 }
 
+/** What is to run while the server does. */
+async function runBeside(id: string, ...command: readonly string[]): Promise<void> {
+  await writeFile(join(folder, `${id}.command`), command.join('\n'))
+  await appendFile(join(folder, 'beside'), `run ${id}\n`)
+}
+
 const found = (name: string) =>
   vi.waitFor(async () => (await readFile(join(folder, name), 'utf8')).trim(), { timeout: 60_000 })
 
@@ -176,6 +182,34 @@ describe.each(shells)('The launcher, run by %s,', (shell) => {
     expect(await ended).toBe(0)
   })
 
+  it('runs another program beside the server, says how that ended, and takes that along when the launcher ends', async () => {
+    await begin(shell)
+    await run('a1', 'sleep', '60')
+    const server = Number(await found('a1.pid'))
+    await runBeside('b1', 'sh', '-c', 'exit 5')
+    expect(await found('b1.ended')).toBe('5')
+    await runBeside('b2', 'sleep', '61')
+    const beside = Number(await found('b2.pid'))
+    expect(() => process.kill(server, 0)).not.toThrow()
+    // A word of the server's own is not kept waiting by what runs beside.
+    process.kill(server, 'SIGKILL')
+    expect(await found('a1.ended')).toBe('137')
+    await run('a2', 'true')
+    expect(await found('a2.ended')).toBe('0')
+    await appendFile(join(folder, 'word'), 'quit\n')
+    expect(await ended).toBe(0)
+    await vi.waitFor(async () => expect((await running()).map(({ pid }) => pid)).not.toContain(beside), {
+      timeout: 60_000,
+    })
+  })
+
+  it('that is killed leaves nobody behind who would run what is said', async () => {
+    await begin(shell)
+    launcher.kill('SIGKILL')
+    await ended
+    await vi.waitFor(async () => expect(await running()).toEqual([]), { timeout: 60_000 })
+  })
+
   it('runs nothing twice, and nothing that it was not told', async () => {
     await begin(shell)
     await run('a1', 'true')
@@ -228,7 +262,8 @@ describe.each(shells)('mysqld’s error log, with the launcher run by %s,', (she
     await run('a1', 'true')
     expect(await found('a1.ended')).toBe('0')
     // A helper that put `a1.ended` in place may take a moment longer to end.
-    await expect.poll(running).toHaveLength(2)
+    // The launcher, the one that runs programs beside, and the follower.
+    await expect.poll(running).toHaveLength(3)
     await appendFile(join(folder, 'word'), 'quit\n')
     expect(await ended).toBe(0)
     await expect.poll(running, { timeout: 60_000 }).toEqual([])
