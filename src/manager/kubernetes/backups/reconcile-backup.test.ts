@@ -125,6 +125,19 @@ it('How a run ended is told once, in an Event about the object, with the words o
   expect(manager.told[0]?.regarding).toMatchObject({ kind: 'MySQLBackup', metadata: { name: 'b', namespace: 'shops' } })
 })
 
+it('A backup is looked after often as long as the rehearsal of a first backup may be under way, and now and then later', async () => {
+  const shared = someCluster()
+  const manager = await aManager(shared)
+  await manager.client.create(mysqlBackups, object('b'))
+  await manager.look()
+  shared.state.instances = [{ name: 'shop-2', reachable: true, backup: sends('done') }]
+  await manager.look()
+  manager.backups.put(await manager.stored('b'))
+  expect(await manager.lookLate()).toEqual({ requeueAfterMs: 30_000 })
+  manager.later(3_600_000)
+  expect(await manager.lookLate()).toEqual({ requeueAfterMs: 300_000 })
+})
+
 it('An object shows which transactions its backup holds', async () => {
   const shared = someCluster()
   const manager = await aManager(shared)

@@ -13,7 +13,6 @@ import type { MySQLBackupStatus } from '#kube/backup/backup-schema.ts'
 import { mysqlBackups, type MySQLBackup } from '#kube/backup/mysql-backup.ts'
 import { fieldManager } from '#kube/names/names.ts'
 import type { ManagedCluster } from '#manager/clusters/managed-cluster.ts'
-import type { BackupsSeen } from '#topology/snapshot/copies.ts'
 import type { RunBook } from './run-book.ts'
 import { storeSeenIn } from './store-seen.ts'
 
@@ -61,7 +60,7 @@ export function reconcileBackup(parts: ReconcileBackupParts): Reconcile {
 }
 
 async function tellVerified(
-  { client }: ReconcileBackupParts,
+  { client, clock }: ReconcileBackupParts,
   object: MySQLBackup,
   cluster: BackedUpCluster | undefined,
   signal: AbortSignal,
@@ -71,11 +70,11 @@ async function tellVerified(
   const verified = verifiedBy(object, store)
   if (verified !== undefined && verified.at !== object.status.verified?.at)
     await write(client, object, { verified }, signal)
-  return { requeueAfterMs: verified === undefined && isNewest(object, store) ? firstVerifiedMs : verifiedMs }
+  return { requeueAfterMs: verified === undefined && isYoung(object, clock.wallMs()) ? firstVerifiedMs : verifiedMs }
 }
 
-function isNewest(object: MySQLBackup, store: BackupsSeen | undefined): boolean {
-  return store?.newest?.name === runOf(object)
+function isYoung({ status }: MySQLBackup, wallMs: number): boolean {
+  return wallMs - Date.parse(status?.completedAt ?? '') < patienceMs
 }
 
 async function beginOrWait(
