@@ -110,15 +110,15 @@ describe.skipIf(program === undefined)('A cluster with a store of backups', () =
 const ordersShown = "group_concat(id, ' ', what, ' ', at order by id)"
 const timeOf = (ms: number) => new Date(ms).toISOString().replace('.000Z', 'Z')
 
-/** The orders of this second and before, by the clock of the server that they were written to. */
+/** The orders up to this moment, by the clock of the server that they were written to. */
 function ordersUntil(ms: number): string {
-  return `select ${ordersShown} from app.orders where at < timestampadd(second, ${ms / 1_000 + 1}, '1970-01-01')`
+  return `select ${ordersShown} from app.orders where at <= timestampadd(second, ${ms / 1_000}, '1970-01-01')`
 }
 
-/** The second that is now by the clock of the server, once that is over. */
+/** The next second that begins by the clock of the server, once that second is over. */
 async function behindTheSecond(cluster: KubeCluster, instance: string): Promise<number> {
   const now = async () => Number(await cluster.value(instance, 'select unix_timestamp()'))
-  const second = await now()
+  const second = (await now()) + 1
   await cluster.until(
     () => `a second behind ${second}`,
     async () => (await now()) > second,
