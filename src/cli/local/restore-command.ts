@@ -38,7 +38,7 @@ export function addRestore(program: Command, io: Io): void {
     .addOption(
       new Option(
         '--until <time>',
-        'all that was committed up to this second, with its time zone: 2026-11-25T03:12:09Z, 2026-11-25T04:12:09+01:00',
+        'all that was committed up to the beginning of this second, with its time zone: 2026-11-25T03:12:09Z, 2026-11-25T04:12:09+01:00',
       )
         .argParser(lineArgument(64))
         .conflicts(['untilGtid', 'before']),
