@@ -97,7 +97,7 @@ describe.skipIf(program === undefined)('A cluster with a store of backups', () =
     await again.sql(await again.primary(), "insert into app.orders values (4, 'a lamp', now(6))", { user: 'client' })
     // What a new cluster begins with is fixed once somebody has led it.
     await expect(again.change({ bootstrap: { restore: { ...restore, of: 'backed-up/other' } } })).rejects.toThrow(
-      'has had a primary',
+      'this one had a primary',
     )
     const { spec } = found(
       await again.client.get(mysqlClusters, { namespace: again.namespace, name: again.name }),
