@@ -88,7 +88,7 @@ describe('the spec of a local cluster', () => {
     [
       'an unknown key further down',
       'failover: {auto: true}',
-      /failover has the unknown key "auto"; allowed are automatic, budget, acceptLoss, acceptLossUpTo, windowMs/,
+      /failover has the unknown key "auto"; allowed are automatic, budget, acceptLoss, acceptLossUpTo, backAfterSeconds, windowMs/,
     ],
     ['a text for a number', 'instances: three', /instances is "three"; allowed is an integer from 1 to 16/],
     ['a fraction', 'instances: 2.5', /instances is 2.5; allowed is an integer from 1 to 16/],
