@@ -63,7 +63,7 @@ onApiServer('The definition of MySQLBackup', (api) => {
     }
     const wide = columnDefinitions.map(({ priority }) => priority > 0)
     expect(columnDefinitions.filter((_, at) => !wide[at]).map(({ name }) => name)).toEqual([
-      ...['Name', 'Cluster', 'Phase', 'Backup', 'Size', 'Stored', 'Age', 'Verified'],
+      ...['Name', 'Cluster', 'Phase', 'Backup', 'Size', 'Stored', 'Took', 'Age', 'Verified'],
     ])
     expect(rows[0]?.cells.slice(0, 6)).toEqual([
       ...['nightly', 'shop', 'Succeeded', '20261126T031209Z', '3.0 MiB', '1.0 MiB'],

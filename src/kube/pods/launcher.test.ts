@@ -159,6 +159,19 @@ describe.each(shells)('The launcher, run by %s,', (shell) => {
     expect(await ended).toBe(0)
   })
 
+  it('says how a server ended that dies while the launcher is told to end', async () => {
+    for (let time = 0; time < 20; time++) {
+      await begin(shell)
+      await run(`a${time}`, 'sleep', '60')
+      const pid = Number(await found(`a${time}.pid`))
+      launcher.kill('SIGTERM')
+      process.kill(pid, 'SIGKILL')
+      expect(await found(`a${time}.ended`)).toBe('137')
+      await appendFile(join(folder, 'word'), 'quit\n')
+      expect(await ended).toBe(0)
+    }
+  })
+
   it('kills the server of a pod that ends when the agent is silent, and not while it lives', async () => {
     await begin(shell, { patience: '2' })
     await run('a1', 'sleep', '60')
