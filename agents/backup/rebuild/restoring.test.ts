@@ -64,6 +64,6 @@ it('A backup with an archive that the volume has no room for is refused before a
   restoring.begin({ ...said, epoch: 1, revision: 0, of: 'shop' })
   await expect.poll(() => [...parts.copying.failures]).toHaveLength(1)
   expect(JSON.stringify([...parts.copying.failures])).toMatch(
-    /backup \S+ needs 7427\.3 MiB on the volume of shop-0 \(3\.0 MiB of data, 3200\.0 MiB of binary logs to replay\), and 4096\.0 MiB/,
+    /backup \S+ needs 4227\.3 MiB on the volume of shop-0 \(3\.0 MiB of data, 3200\.0 MiB of binary logs to replay\), and 4096\.0 MiB/,
   )
 })

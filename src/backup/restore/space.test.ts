@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { say } from '#common/sentence/sentence.ts'
-import { bytesToRestore, relayBatchBytes, whyNoRoom } from './space.ts'
+import { bytesToRestore, mayGrowBy, relayBatchBytes, whyNoRoom } from './space.ts'
 
 const gibibyte = 1_073_741_824
 const backup = { name: '20261126T031209Z', rawBytes: 10 * gibibyte }
@@ -10,16 +10,21 @@ describe('A restore needs', () => {
     expect(bytesToRestore(backup, null)).toBe(11 * gibibyte)
   })
 
-  it('with an archive the growth by that, and relay logs of a batch, whose last piece may be the largest', () => {
+  it('with an archive relay logs of a batch, whose last piece may be the largest', () => {
     const replay = { bytes: 3 * gibibyte, largestBytes: gibibyte }
-    expect(bytesToRestore(backup, replay)).toBe(15 * gibibyte + 2 * relayBatchBytes)
+    expect(bytesToRestore(backup, replay)).toBe(12 * gibibyte + 2 * relayBatchBytes)
   })
 
   it('no byte less than that, and says all numbers', () => {
-    const asked = { backup, replay: { bytes: 3 * gibibyte, largestBytes: gibibyte }, besidesBytes: gibibyte }
-    expect(whyNoRoom({ ...asked, freeBytes: 17 * gibibyte }, say`there`)).toBe('')
-    expect(String(whyNoRoom({ ...asked, freeBytes: 17 * gibibyte - 1 }, say`there`))).toBe(
-      'backup 20261126T031209Z needs 17408.0 MiB there (10240.0 MiB of data, 3072.0 MiB of binary logs to replay), and 17408.0 MiB are free',
+    const asked = { backup, replay: { bytes: 300 * gibibyte, largestBytes: gibibyte }, besidesBytes: gibibyte }
+    expect(whyNoRoom({ ...asked, freeBytes: 14 * gibibyte }, say`there`)).toBe('')
+    expect(String(whyNoRoom({ ...asked, freeBytes: 14 * gibibyte - 1 }, say`there`))).toBe(
+      'backup 20261126T031209Z needs 14336.0 MiB there (10240.0 MiB of data, 307200.0 MiB of binary logs to replay), and 14336.0 MiB are free',
     )
+  })
+
+  it('no room for what an archive changes and deletes, however much that is: only what may grow is known', () => {
+    expect(mayGrowBy({ bytes: 300 * gibibyte, largestBytes: gibibyte })).toBe(300 * gibibyte)
+    expect(mayGrowBy(null)).toBe(0)
   })
 })

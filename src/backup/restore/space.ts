@@ -14,22 +14,25 @@ export const relayBatchBytes = 536_870_912
 /** Data, with what their server writes at once. */
 const growth = 1.1
 
-/**
- * What a replayed archive leaves in the data. A row that is inserted takes about as much there as in the binary log.
- * Rows that are changed or deleted take nothing: so this is a bound for most, and no promise.
- */
-export function bytesOfData({ rawBytes }: Pick<Manifest, 'rawBytes'>, { bytes }: Pick<ReplaySize, 'bytes'>): number {
-  return Math.ceil(rawBytes * growth) + bytes
+export function bytesOfData({ rawBytes }: Pick<Manifest, 'rawBytes'>): number {
+  return Math.ceil(rawBytes * growth)
 }
 
 /**
- * What a restore takes on the volume at its peak: the data, and where anything is replayed, a batch of relay logs and
- * as much for the server. A batch is of whole pieces, so the last one of a batch may be the largest. Pieces are decoded
+ * What a restore takes on the volume for sure: the data, and where anything is replayed, a batch of relay logs and as
+ * much for the server. A batch is of whole pieces, so the last one of a batch may be the largest. Pieces are decoded
  * while they come: they never lie on the volume themselves.
  */
 export function bytesToRestore(backup: Pick<Manifest, 'rawBytes'>, replay: ReplaySize | null): number {
-  if (replay === null) return bytesOfData(backup, { bytes: 0 })
-  return bytesOfData(backup, replay) + 2 * relayBatchBytes + replay.largestBytes
+  return bytesOfData(backup) + (replay === null ? 0 : 2 * relayBatchBytes + replay.largestBytes)
+}
+
+/**
+ * How much the data may grow by a replay. A row that is inserted takes about as much there as in the binary log. Rows
+ * that are changed or deleted take nothing: so nobody knows before, and this alone is no reason to refuse a restore.
+ */
+export function mayGrowBy(replay: ReplaySize | null): number {
+  return replay?.bytes ?? 0
 }
 
 /** Where a restore is to be, and what has to be free there besides. */

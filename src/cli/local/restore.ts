@@ -1,13 +1,13 @@
 import type { ClusterView } from '#api-contract/views.ts'
 import { describePlan, type Plan } from '#backup/restore/restore-plan.ts'
-import { bytesOfData, whyNoRoom, type ReplaySize } from '#backup/restore/space.ts'
+import { bytesOfData, bytesToRestore, mayGrowBy, whyNoRoom, type ReplaySize } from '#backup/restore/space.ts'
 import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
 import { planOf } from '#backup/transfer/plan-from-store.ts'
 import { requireKeys } from '#backup/transfer/require-keys.ts'
 import { requireParts } from '#backup/transfer/require-parts.ts'
 import { keyOfStore } from '#backup/transfer/read-key-file.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { counted, say } from '#common/sentence/sentence.ts'
+import { counted, mebibytes, say, type Said } from '#common/sentence/sentence.ts'
 import type { BackupToRestore } from '#failover/protocol/backup-store.ts'
 import type { ClusterSpec } from '#failover/protocol/spec.ts'
 import { folderOf } from '#local/clusters/cluster-index.ts'
@@ -51,24 +51,33 @@ async function requirePossible(io: Io, { store: where, ...wanted }: BackupToRest
   try {
     const plan = await planOf(wanted, { store, key }, version)
     await requireParts(plan.backup, store, { signal: io.interrupted() })
-    await requireRoom(plan, await requireKeys(plan, { store, key }), at)
+    const doubt = await requireRoom(plan, await requireKeys(plan, { store, key }), at)
+    if (doubt !== '') io.note(String(doubt))
     io.note(String(describePlan(plan)))
   } finally {
     store.close()
   }
 }
 
-/** The first instance is restored; the others, on the same volume, become copies of that one. */
+/**
+ * The first instance is restored; the others, on the same volume, become copies of that one.
+ *
+ * @returns what is to be said of room that may not be enough; '' for nothing
+ */
 export async function requireRoom(
   { backup, steps }: Pick<Plan, 'backup' | 'steps'>,
   size: ReplaySize,
   { dir, instances, lowSpaceBytes }: RestoredAt,
-): Promise<void> {
-  const besidesBytes = (instances - 1) * bytesOfData(backup, size) + lowSpaceBytes
+): Promise<Said> {
+  const besidesBytes = (instances - 1) * bytesOfData(backup) + lowSpaceBytes
   const [replay, freeBytes] = [steps.length === 0 ? null : size, await freeBytesAt(dir)]
   const of = say`on the volume of ${dir} for ${counted(instances, 'instance')}`
   const why = whyNoRoom({ backup, replay, besidesBytes, freeBytes }, of)
-  if (why === '') return
+  const mayLackBytes = bytesToRestore(backup, replay) + besidesBytes + instances * mayGrowBy(replay) - freeBytes
+  if (why === '')
+    return mayLackBytes <= 0
+      ? ''
+      : say`where the ${mebibytes(size.bytes)} of binary logs to replay only insert rows, ${mebibytes(mayLackBytes)} more may be needed ${of}`
   const remedy = 'Choose a folder on a larger volume with --data, or fewer instances with --instances.'
   throw new RegentError('REGENT_REFUSED', why, { remedy })
 }
