@@ -82,10 +82,6 @@ run() {
     status=$?
     kill -0 "$child" 2>/dev/null || break
   done
-  # The child may have ended while a trap ran: `wait` gave the number of that signal then. 127: it gave all there is.
-  wait "$child"
-  late=$?
-  [ "$late" -eq 127 ] || status=$late
   report "$id.ended" "$status"
 }
 
