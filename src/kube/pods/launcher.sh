@@ -76,7 +76,7 @@ run() {
   "$@" 3<&- 4<&- &
   child=$!
   report "$id.pid" "$child"
-  # A signal to the launcher ends `wait`, not the child.
+  # A signal to the launcher ends `wait`, not the child. A child that dies while the trap runs is told as ended by that signal: these are words alone, for its error log tells how a server ended.
   while :; do
     wait "$child"
     status=$?
