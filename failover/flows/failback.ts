@@ -5,6 +5,7 @@ import { downtimeOf } from '../judge/downtime.ts'
 import { liveViews, type Situation } from '../judge/situation.ts'
 import type { FlowStep } from '../steps/step.ts'
 import type { Switches } from './mode.ts'
+import { ownSwitchover } from './own-switchover.ts'
 
 /**
  * A switchover back to an instance that the policies prefer to the primary: once nothing has had to be recovered, and
@@ -12,7 +13,7 @@ import type { Switches } from './mode.ts'
  * tried again at once. Undefined where nobody is preferred, or nobody asked for this.
  */
 export function failbackStep(situation: Situation, mode: Switches): FlowStep | undefined {
-  const { record, spec, wallMs } = situation
+  const { record, spec } = situation
   const afterMs = 1_000 * (spec.failover.backAfterSeconds ?? 0)
   if (afterMs === 0) return undefined
   const primary = instanceOf(record.primary)
@@ -20,12 +21,11 @@ export function failbackStep(situation: Situation, mode: Switches): FlowStep | u
   if (name === primary || wellForMs(situation, name) < afterMs) return undefined
   const plan = mode.planSwitchover(situation, name)
   if ('refusal' in plan) return undefined
-  const request = {
+  const why = {
     request: `back-to-${name}-${record.revision}`,
-    deadlineWallMs: wallMs + spec.switchover.timeoutMs,
     reason: String(say`${name} is preferred to ${primary}, and well again`),
   }
-  return { ...mode.beginSwitchover(situation, plan.candidate, request), flow: 'switchover' }
+  return { ...ownSwitchover(situation, mode, plan.candidate, why), flow: 'switchover' }
 }
 
 /** Another one than the primary only where the policies put that one before all others. */

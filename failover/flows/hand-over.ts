@@ -1,6 +1,7 @@
 import { say } from '#common/sentence/sentence.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import type { Switches } from './mode.ts'
+import { ownSwitchover } from './own-switchover.ts'
 import { step, type FlowStep } from '../steps/step.ts'
 import { liveView, switchoverAsked, type Situation } from '../judge/situation.ts'
 
@@ -9,17 +10,13 @@ import { liveView, switchoverAsked, type Situation } from '../judge/situation.ts
  * then costs a switchover instead of a failover.
  */
 export function handOverStep(situation: Situation, mode: Switches): FlowStep | undefined {
-  const { record, spec, wallMs } = situation
+  const { record } = situation
   if (!isPrimaryEnding(situation)) return undefined
   const plan = mode.planSwitchover(situation, null)
   if ('refusal' in plan) return undefined
   const primary = instanceOf(record.primary)
-  const request = {
-    request: `end-of-${primary}-${record.revision}`,
-    deadlineWallMs: wallMs + spec.switchover.timeoutMs,
-    reason: `${primary} is told to end`,
-  }
-  return { ...mode.beginSwitchover(situation, plan.candidate, request), flow: 'switchover' }
+  const why = { request: `end-of-${primary}-${record.revision}`, reason: `${primary} is told to end` }
+  return { ...ownSwitchover(situation, mode, plan.candidate, why), flow: 'switchover' }
 }
 
 /** Said when nothing else is to be done: the instance ends by itself after a while, and what follows is a failover. */

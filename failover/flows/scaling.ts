@@ -4,6 +4,7 @@ import { instanceOf, ordinalOf, type InstanceName } from '#topology/snapshot/mem
 import { instancesIn } from '../protocol/record.ts'
 import { whyTooMany } from '../protocol/spec.ts'
 import type { Switches } from './mode.ts'
+import { ownSwitchover } from './own-switchover.ts'
 import { step, type FlowStep } from '../steps/step.ts'
 import { leavers, viewNamed, wantedInstances, type Situation } from '../judge/situation.ts'
 
@@ -12,7 +13,7 @@ import { leavers, viewNamed, wantedInstances, type Situation } from '../judge/si
  * the sync set (`sync-set.ts` sees to that), and only then the platform takes them away.
  */
 export function scalingStep(situation: Situation, mode: Switches): FlowStep | undefined {
-  const { record, snapshot, wallMs, spec } = situation
+  const { record, snapshot } = situation
   const wanted = wantedInstances(situation)
   if (snapshot.instances.length < wanted) {
     // Who sees too few, since a set was deleted or lost its label, takes nobody away by this who still has to leave.
@@ -31,9 +32,8 @@ export function scalingStep(situation: Situation, mode: Switches): FlowStep | un
         blocked: true,
         revisitMs: 1_000,
       })
-    return mode.beginSwitchover(situation, plan.candidate, {
+    return ownSwitchover(situation, mode, plan.candidate, {
       request: `scale-in-${wanted}-${record.revision}`,
-      deadlineWallMs: wallMs + spec.switchover.timeoutMs,
       reason: `scale-in to ${wanted}: ${primary} is to go`,
     })
   }
