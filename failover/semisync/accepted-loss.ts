@@ -10,6 +10,7 @@ import { promisedBy, type Promised } from '../judge/election/promised.ts'
 import { candidatesIn } from '../judge/election/salvage.ts'
 import { departing, isFar, isLive, isServing, liveView, names, viewOf, type Situation } from '../judge/situation.ts'
 import type { Verdict } from '../judge/primary/verdict.ts'
+import type { Loss } from '../protocol/notes.ts'
 import { nextRecord } from '../protocol/record.ts'
 import { commitTo } from '../steps/commit.ts'
 import { fetchFirst, isFetching } from '../steps/fetching.ts'
@@ -99,24 +100,23 @@ function waitForLease(situation: Situation, verdict: Verdict, { member }: Promis
 }
 
 function commit(situation: Situation, verdict: Verdict, best: Promised, promised: readonly Promised[]): FlowStep {
-  const { known, seconds } = lossOf(situation, best)
+  const loss = lossOf(situation, best)
+  const { unheardSeconds: seconds } = loss
   const from = instanceOf(situation.record.primary)
   const unheard = isFar(situation)
     ? say`all that it took in the ${seconds} s since, and takes until it is closed`
     : say`whatever it took in its last ${seconds} s`
-  const why = say`failing over to ${instanceOf(best.member)} with a loss that failover.acceptLoss allows: ${heardOf(from, known)}, and ${unheard}; ${verdict.sentence}`
+  const why = say`failing over to ${instanceOf(best.member)} with a loss that failover.acceptLoss allows: ${heardOf(from, loss.transactions)}, and ${unheard}; ${verdict.sentence}`
   const next = commitTo(situation, best, promised, best.holds)
-  return failing(why, [{ kind: 'commit', next, why, loss: { transactions: known, unheardSeconds: seconds } }])
+  return failing(why, [{ kind: 'commit', next, why, loss }])
 }
 
-interface CountedLoss {
-  /** Transactions that the lost primary was heard to hold and this one does not; null where it did not say. */
-  readonly known: number | null
-  /**
-   * For so long it may have taken writes of which nobody heard: since its own agent saw it last, until now, or until
-   * its lease ran out.
-   */
-  readonly seconds: number
+/**
+ * Transactions are those that the lost primary was heard to hold and this one does not; null where it did not say. It
+ * may have taken writes of which nobody heard since its own agent saw it last, until now, or until its lease ran out.
+ */
+interface CountedLoss extends Loss {
+  readonly unheardSeconds: number
 }
 
 /** @param leastMs for so long it is not heard in any case before another one opens */
@@ -124,9 +124,9 @@ function lossOf(situation: Situation, { view, member }: Promised, leastMs = 0): 
   const { snapshot, record } = situation
   const primary = viewOf(snapshot, record.primary)
   const seen = primary?.observation ?? null
-  const known = seen !== null && saysWhatItHolds(seen) ? lackedOf(view.observation, seen).count() : null
+  const transactions = seen !== null && saysWhatItHolds(seen) ? lackedOf(view.observation, seen).count() : null
   const behindMs = 1_000 * (liveView(snapshot, member)?.observation.server?.channel?.lagSeconds ?? 0)
-  return { known, seconds: Math.ceil((unseenFor(situation, primary, leastMs) + behindMs) / 1_000) }
+  return { transactions, unheardSeconds: Math.ceil((unseenFor(situation, primary, leastMs) + behindMs) / 1_000) }
 }
 
 /** What the server took since the look of which its agent tells. A server that is down has taken nothing since. */
@@ -160,7 +160,11 @@ export function whyTooMuch(situation: Situation, best: Promised): Sentence | nul
   const { acceptLoss, acceptLossUpTo } = situation.spec.failover
   if (acceptLoss === 'always') return null
   // The wait for the lease is part of the time: it is counted before it has passed.
-  const { known, seconds } = lossOf(situation, best, isFar(situation) ? 0 : situation.timings.leaseMs)
+  const { transactions: known, unheardSeconds: seconds } = lossOf(
+    situation,
+    best,
+    isFar(situation) ? 0 : situation.timings.leaseMs,
+  )
   if (acceptLossUpTo === undefined) return say`failover.acceptLossUpTo says nothing`
   return known !== null && known <= acceptLossUpTo.transactions && seconds <= acceptLossUpTo.seconds
     ? null
