@@ -1,7 +1,7 @@
 import { Type, type Static } from 'typebox'
 import { Value } from 'typebox/value'
 import { complaintAboutHooks, hooksSchema } from '#failover/protocol/hook.ts'
-import { acceptLossUpToSchema } from '#failover/protocol/spec.ts'
+import { acceptLossUpToSchema, clusterSpecSchema } from '#failover/protocol/spec.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { say, type Sayable } from '#common/sentence/sentence.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
@@ -133,14 +133,7 @@ export const adoptionSchema = Type.Object(
             'Whether a replica may lead without a person while what the lost primary alone holds cannot be had.',
         }),
         acceptLossUpTo: Type.Optional(acceptLossUpToSchema),
-        backAfterSeconds: Type.Optional(
-          Type.Integer({
-            minimum: 0,
-            maximum: 2_592_000,
-            description:
-              'A server with promotion: prefer leads again, by a switchover, once all has been well for so long and the cluster is managed. 0 = never, the default. Seconds.',
-          }),
-        ),
+        backAfterSeconds: clusterSpecSchema.properties.failover.properties.backAfterSeconds,
         windowMs: Type.Integer({
           default: 28_800_000,
           minimum: 0,
