@@ -5,15 +5,16 @@ import { monotonicMs } from '../support/monotonic.ts'
 import { routedCluster } from '../support/routed-cluster.ts'
 import { makeServerWritesTable, pauseAtServers } from '../support/server-writes.ts'
 import { Writer } from '../support/writer.ts'
+import { measureOutage } from './outage.ts'
 import { measureCost } from './process-cost.ts'
 import type { CaseResult } from './report.ts'
 import { measureRoleProbe } from './role-probe.ts'
 import { stepsOf } from './steps.ts'
 
-export const benchCases = ['kill', 'freeze', 'cut', 'switchover', 'servers', 'rejoin', 'agent'] as const
+export const benchCases = ['kill', 'freeze', 'cut', 'switchover', 'servers', 'rejoin', 'outage', 'agent'] as const
 export type BenchCase = (typeof benchCases)[number]
 /** Cases in which a primary is lost or handed over under a writer that has to find the next one. */
-type EpisodeCase = Exclude<BenchCase, 'agent' | 'servers'>
+type EpisodeCase = Exclude<BenchCase, 'agent' | 'servers' | 'outage'>
 
 type Told = (line: string) => void
 
@@ -39,6 +40,7 @@ export async function runCase(
   const { runs, told } = options
   if (name === 'agent') return [await idle(cluster), await measureRoleProbe(cluster, runs)]
   if (name === 'servers') return [await atTheServers(cluster, runs, told)]
+  if (name === 'outage') return [await measureOutage(cluster, { runs, told })]
   return [await episodes(cluster, name, options)]
 }
 

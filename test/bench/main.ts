@@ -61,7 +61,7 @@ async function measure(name: BenchCase, options: BenchOptions): Promise<readonly
   if (name === 'cut') return cutOf(options)
   const measured = await onItsOwnCluster(name, options)
   if (name === 'agent') return [...measured, ...(await measureLifecycle(runs, told))]
-  if (mode !== 'group' || bare === 0) return measured
+  if (mode !== 'group' || bare === 0 || name === 'outage') return measured
   const event = name === 'servers' ? 'switchover at the servers' : eventOf(name)
   return [...measured, await measureBareGroup({ name: measured[0]?.name ?? name, event, runs: bare, instances, told })]
 }
