@@ -178,12 +178,20 @@ async function whatIsWrong(
   if (stuck !== undefined) return [`stuck: ${stuck}; ${cluster.views.latest?.sentence ?? 'the manager says nothing'}`]
   const wrong: string[] = []
   for (const writer of writers) {
-    const checked = await writer.check().catch((error: unknown) => String(error))
+    const checked = await checkedOnceWhole(scene, writer).catch((error: unknown) => String(error))
     if (typeof checked === 'string') return [...wrong, `stuck: ${writer.table} cannot be read: ${checked}`]
     wrong.push(...wrongRows(writer.table, checked))
   }
   const epochs = ((await cluster.view()).epoch ?? 0) - epochBefore
   return mostWriters === 'several' ? wrong : [...wrong, ...tooManyChanges(scene, writers, epochs)]
+}
+
+/** A server that is lost between two looks cannot be read: on a machine that stands still it is taken for frozen. */
+async function checkedOnceWhole({ cluster, instances }: Scene, writer: Writer): Promise<WritesCheck> {
+  return writer.check().catch(async () => {
+    await cluster.whole(instances.length, wholeMs)
+    return writer.check()
+  })
 }
 
 /** A group elects by itself: while no manager looks, each member may lead once, and the record follows the last one. */
