@@ -83,7 +83,10 @@ export interface AgentPorts extends Pick<Parts, 'config' | 'timings' | 'world' |
   readonly backups?: BackupPort | null
 }
 
-/** One agent: it observes its instance, keeps what it promised, and makes its server what it is assigned to be. */
+/**
+ * The agent of one instance: it observes its instance, keeps what it promised, and makes its server what it is assigned
+ * to be.
+ */
 export class Agent implements AgentHandlers {
   readonly orders: AgentHandlers['orders']
   readonly #parts: Parts

@@ -7,7 +7,7 @@ import type { AgentConfig } from './instance/config.ts'
 import { UnendedLife } from './instance/one-life.ts'
 import { runAgent } from './run.ts'
 
-/** One that still waits for its host has nothing to end. */
+/** An agent that still waits for its host has nothing to end. */
 const graceMs = 2_000
 /** Between the end of an agent and the next one. */
 const restMs = 1_000

@@ -88,7 +88,7 @@ async function live(
   ends.defer(() => transport.close())
   const listenAsAgent = (server: Server): Promise<void> => listen(server, config, 'agentPort')
   const anew = Promise.withResolvers<never>()
-  // It may come before anybody waits for that.
+  // The rejection may come before anybody waits for it.
   anew.promise.catch(() => undefined)
   const place = await placeFor(config, {
     ...{ world, secret, timings, log, token, listen: listenAsAgent, life },

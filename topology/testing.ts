@@ -31,7 +31,7 @@ export interface ViewOverrides extends ObservationOverrides {
   readonly trouble?: string
   readonly starting?: true
   readonly reachable?: boolean
-  /** This manager never heard of it. */
+  /** The manager never heard of the instance. */
   readonly unheard?: true
   /** Its volume went back in time. */
   readonly past?: MemberId

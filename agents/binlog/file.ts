@@ -16,7 +16,7 @@ import {
   typeOffset,
 } from '#binlog/layout.ts'
 
-/** One event of a binlog file. */
+/** An event of a binlog file. */
 export interface BinlogEvent {
   /** A number of `eventTypes`, or another. */
   readonly type: number

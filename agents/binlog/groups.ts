@@ -11,7 +11,7 @@ import {
 import { headerBytes, lengthOffset, typeOffset } from '#binlog/layout.ts'
 import { stopScan, type BinlogEvent } from './file.ts'
 
-/** One transaction in a binlog file: its GTID event and everything up to the next. */
+/** A transaction in a binlog file: its GTID event and everything up to the next. */
 export interface TransactionGroup {
   /** Null for a transaction without a GTID. */
   readonly gtid: GtidParts | null

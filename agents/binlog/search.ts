@@ -9,7 +9,7 @@ import { GtidCollector, GtidMatcher } from './gtid-collector.ts'
 export class Search {
   readonly sources: ArchiveSource[] = []
   readonly found = new GtidCollector()
-  /** Of the last file that was looked through: what follows its last whole transaction. */
+  /** Bytes behind the last whole transaction of the file that was looked through last. */
   halfWrittenBytes = 0
   readonly #wanted: GtidSet
   readonly #signal: AbortSignal | undefined

@@ -95,7 +95,10 @@ export interface FileSets {
   readonly scan: BinlogScan
 }
 
-/** One pass over a file. Throws `REGENT_BINLOG_UNREADABLE`, also where it has no Previous_gtids event. */
+/**
+ * Reads the sets in one pass over a file. Throws `REGENT_BINLOG_UNREADABLE`, also where the file has no Previous_gtids
+ * event.
+ */
 export async function readFileSets(path: string, options: ScanOptions = {}): Promise<FileSets> {
   const collected = new GtidCollector()
   let previous: GtidSet | undefined

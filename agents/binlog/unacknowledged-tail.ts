@@ -184,7 +184,7 @@ async function groupsFrom(file: string, missing: GtidSet, signal?: AbortSignal):
   })
   await scanBinlog(file, (event) => fold.add(event), { signal, verify: false })
   fold.finish()
-  // One at a time: each decompression takes megabytes while it goes on, and a tail may have hundreds.
+  // Payloads are read one at a time: each decompression takes megabytes while it goes on, and a tail may have hundreds.
   for (const [at, group] of groups.entries())
     groups[at] = { ...group, ending: await endingOfPayload(file, group.ending, signal) }
   return groups

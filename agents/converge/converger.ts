@@ -64,7 +64,7 @@ export class Converger {
     this.#stopped = true
   }
 
-  /** One pass; never rejects: what went wrong becomes the sentence. */
+  /** Runs one pass; never rejects: what went wrong becomes the sentence. */
   async pass(): Promise<void> {
     if (this.#stopped) return
     const { course, file, process, timings } = this.#parts

@@ -36,7 +36,7 @@ function doubtsTail({ stored, doubts }: View, ending: Ending): NextPass | null {
   return { steps: [{ do: 'keepAsUnsettled', ending }], next: 'at once' }
 }
 
-/** This instance leads, and nobody else was elected. */
+/** The instance leads, and nobody else was elected. */
 function startsAgain(view: View): NextPass | null {
   const { told, course } = view
   if (!told.mayRestart && !isAlone(view))
@@ -71,7 +71,7 @@ function settlesTail({ told, stored, life, doubts }: View, binlogSet: GtidText):
     steps: [{ do: 'settle', raised: doubts.raised, change: tailIsJudged.change }],
     next: 'at once',
   }
-  // Who holds nothing has no tail: a primary that has taken no write yet says nothing of what it holds.
+  // An instance that holds nothing has no tail: a primary that has taken no write yet says nothing of what it holds.
   if (binlogSet === '') return settled
   if (told.sourceHolds === null)
     return staysDown(say`it waits to hear what the new primary holds, to judge its own tail`)

@@ -20,7 +20,7 @@ export async function endStartedByHand(parts: Parts): Promise<void> {
   if (!other) return
   const { mayHaveTail, opened } = file.current
   if (mayHaveTail) await keepUnsettled(parts)
-  // Whoever leads by itself has a tail, and the doubt about that.
+  // A server that leads by itself has a tail, and the doubt about that tail.
   if (!other.startedClosed && !opened && !(mayHaveTail && leads(file.current)))
     await doubtOpening(parts, say`mysqld was started with other settings than those of its agent`)
   notices.add(

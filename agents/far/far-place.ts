@@ -26,7 +26,7 @@ export interface FarGiven {
   readonly world: World
   readonly log: Logger
   readonly server: ServerPort
-  /** Of which start that server's sessions may be. */
+  /** The start of that server to which its sessions may belong. */
   readonly ownStart: OwnStart
   /** On the agent's own folder. */
   readonly near: VolumePort
@@ -103,7 +103,7 @@ function wasRebooted(host: string): RegentError {
   )
 }
 
-/** Of the host's kernel. */
+/** The boot id of the host's kernel. */
 async function readBootId(shell: SshShell): Promise<string> {
   try {
     return (await shell.run(bootIdScript, [])).stdout.toString('utf8').trim()

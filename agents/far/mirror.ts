@@ -18,7 +18,7 @@ import { Starts, type LookedAt } from './starts.ts'
 /** So much comes at once, with a checksum of its own. What else is said waits behind it on a slow line. */
 const pieceBytes = 1_048_576
 const pieceMs = 30_000
-/** Of what is there already this much is compared with the host again: names of logs are used again after a reset. */
+/** Bytes of a copied log that are compared with the host again: names of logs are used again after a reset. */
 const comparedBytes = 4_096
 /** Looks come several times a second. */
 const headEveryMs = 3_000

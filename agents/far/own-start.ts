@@ -1,7 +1,7 @@
 /**
- * Of which start of a far mysqld the agent's sessions may be. A service manager starts mysqld again at any moment, and
- * that one comes up closed: what was decided for the one before is not done there. Only a start that the agent took for
- * its own is talked to.
+ * The start of a far mysqld to which the agent's sessions may belong. A service manager starts mysqld again at any
+ * moment, and the new server comes up closed: what was decided for the server before is not done there. The agent talks
+ * only to a start that it took for its own.
  */
 export class OwnStart {
   #life: string | null = null
@@ -16,7 +16,7 @@ export class OwnStart {
     this.#startedAt = startedAt
   }
 
-  /** It ended, and no other was taken yet. */
+  /** The server ended, and no other start was taken yet. */
   isOver(): void {
     this.#life = null
   }

@@ -22,7 +22,7 @@ export interface FarProcessPorts {
   readonly clock: Clock
   readonly timers: Timers
   readonly shell: FarShell
-  /** Of the host's kernel, as the agent noted when it began. */
+  /** The boot id of the host's kernel, as the agent noted it when it began. */
   readonly bootId: string
   /** The host was started anew: what was not synced there is lost, and nothing more is heard of it here. */
   readonly rebooted: () => void

@@ -99,10 +99,10 @@ exit 1
 `.replaceAll('\\$', '$')
 
 /**
- * Of each index of logs a line `=`; then `i` and a path for each log that it names, and `f` with inode, size, time of
- * the last write and path of each that is there. An index that is not there names none, but for one that mysqld was
- * about to replace when it died: it left the next one beside (`readIndex` in `agents/binlog/set.ts`). `$1` data folder,
- * then indexes
+ * For each index of logs the script prints a line `=`; then `i` and a path for each log that the index names, and `f`
+ * with inode, size, time of the last write and path of each log that is there. An index that is not there names no log,
+ * with one exception: mysqld may have died while it replaced the index, and left the next index beside (`readIndex` in
+ * `agents/binlog/set.ts`). `$1` data folder, then indexes
  */
 export const logsScript = String.raw`
 dir=$1

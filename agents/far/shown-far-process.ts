@@ -13,7 +13,7 @@ export class ShownFarProcess extends ShownProcess {
   }
 
   accountsAtStart(): void {
-    // Whoever keeps the agent out of a far server keeps it out.
+    // An owner who keeps the agent out of a far server keeps it out.
   }
 
   dropAccountsFile(): Promise<void> {

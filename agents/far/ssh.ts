@@ -48,7 +48,7 @@ const silentMs = 2_000
 /** A connection that was lost within so long of its begin is not made again at once. */
 const shortMs = 10_000
 
-/** One connection to one host, made when it is needed, and made again after a rest. */
+/** A connection to a host, made when it is needed, and made again after a rest. */
 export class SshShell implements FarShell {
   readonly #host: string
   readonly #config: FarSsh
@@ -148,7 +148,7 @@ export class SshShell implements FarShell {
       this.#failed = null
       this.#connectedAtMs = clock.monotonicMs()
       this.#watch(ssh)
-      // One that cannot be made now is made when it is needed, and says then why it cannot.
+      // A worker that cannot be made now is made when it is needed, and says then why it cannot.
       workers.makeReady().catch(() => undefined)
       return workers
     } catch (error) {

@@ -67,7 +67,7 @@ export class Starts {
     this.#known = []
   }
 
-  /** Of many the older half is thinned out. */
+  /** Too many starts are thinned out in their older half. */
   #know(start: Start): void {
     const all = [...this.#known, start]
     this.#known = all.length > most ? all.filter((_, at) => at % 2 === 0 || at >= most / 2) : all

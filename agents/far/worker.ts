@@ -73,7 +73,7 @@ export class Worker {
     })
   }
 
-  /** It waits for a script. */
+  /** The worker waits for a script. */
   get isFree(): boolean {
     return this.#job === null && this.#lines === null && !this.#isGone
   }

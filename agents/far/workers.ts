@@ -10,7 +10,7 @@ const ready = 3
 export class Workers {
   readonly #ssh: NodeSSH
   readonly #ports: WorkerPorts
-  /** That there are, or that are being made. */
+  /** Workers that there are, or that are being made. */
   #count = 0
   #idle: Worker[] = []
   readonly #queue: PromiseWithResolvers<Worker>[] = []
@@ -20,12 +20,12 @@ export class Workers {
     this.#ports = ports
   }
 
-  /** One of its own, for a script that does not end. */
+  /** A worker of its own, for a script that does not end. */
   open(): Promise<Worker> {
     return Worker.open(this.#ssh, this.#ports)
   }
 
-  /** Those that a failover needs are there before it begins. Ends with the connection. */
+  /** Workers that a failover needs are there before it begins. Ends with the connection. */
   async makeReady(): Promise<void> {
     while (this.#count < ready) await this.#add()
   }

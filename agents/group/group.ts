@@ -194,7 +194,7 @@ export class Group implements Mode<Step> {
     return waitsToEnd(this.#parts, waitedMs)
   }
 
-  /** Whoever is just joining is as good as in. */
+  /** A member that is just joining counts as in the group. */
   whyNotSeeded(): Sentence | null {
     const { process, observer, jobs } = this.#parts
     const state = process.state === 'running' ? (observer.server?.group?.state ?? 'OFFLINE') : 'OFFLINE'

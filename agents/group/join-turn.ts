@@ -28,7 +28,7 @@ export function seedsFor({ config }: Pick<View, 'config'>, assignment: Assignmen
     .map(groupAddress)
 }
 
-/** Who leads by this assignment; null for the leader itself. */
+/** The leader by this assignment; null for the leader itself. */
 export function leaderIn(assignment: Assignment): InstanceName | null {
   return assignment.role === 'replica' ? assignment.source.instance : null
 }

@@ -61,7 +61,7 @@ export class OldAddresses implements Watch {
     }
   }
 
-  /** Of a group whose members are all online, under this server; '' otherwise. */
+  /** The id of the view, while all members of the group under this server are online; '' otherwise. */
   #viewId(): string {
     return wholeGroupUnder(this.#parts.observer.server)?.viewId ?? ''
   }

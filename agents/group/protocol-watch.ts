@@ -51,7 +51,7 @@ export class ProtocolWatch implements Watch {
     const { server, world } = this.#parts
     const versions = members.map(({ version }) => version)
     const highest = highestProtocolOf(versions)
-    // One that did not answer is asked again at the next look.
+    // A server that did not answer is asked again at the next look.
     const spoken = (await server.group?.protocol().catch(() => '')) ?? ''
     if (highest === '' || spoken === '' || compareVersions(spoken, highest) >= 0) return
     this.#raised = { atMs: world.clock.monotonicMs(), viewId }

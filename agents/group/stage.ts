@@ -21,7 +21,9 @@ export const leadsGroup: Leading = {
   tidyAtMs: null,
 }
 
-/** It formed the group in this epoch: the names (GTIDs) of what it has written are those of the group from then on. */
+/**
+ * The instance formed the group in this epoch: the names (GTIDs) of what it has written are the group's from then on.
+ */
 export function marksOfForming({ forked }: StoredState, epoch: number): Partial<StoredState> {
   return { formedEpoch: epoch, ...(forked ? { forked: false } : {}) }
 }

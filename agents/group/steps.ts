@@ -218,7 +218,7 @@ async function lookAgain({ observer, process, world }: Pick<Parts, 'observer' | 
   observer.outdate()
   while (process.state === 'running' && clock.monotonicMs() < untilMs) {
     await observer.refresh().catch(() => undefined)
-    // Who changed something meanwhile outdated the look.
+    // A change meanwhile may have outdated the look.
     if (observer.isFresh) return
     await timers.sleep(betweenLooksMs)
   }

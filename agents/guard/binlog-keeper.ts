@@ -103,9 +103,9 @@ export class BinlogKeeper implements Watch {
         holding = sentenceAboutHeld(file, lacking)
         break
       }
-      // One at a time: while files are removed, no binlog can be rotated.
+      // Files are removed one at a time: while files are removed, no binlog can be rotated.
       if (!(await this.#purge(file))) break
-      // Whoever lacks something of a file lacks something up to the end of the next one too.
+      // A member that lacks something of a file lacks something up to the end of the next file too.
       if (lacking.length > 0) robbed = lacking
       if (lacking.length > 0) forced.push(file)
     }

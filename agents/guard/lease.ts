@@ -30,8 +30,8 @@ export class Lease {
   #epoch = 0
   #tickedAtMs: number
   /**
-   * This agent stood still, and the lease may have run out meanwhile: until then it asks and does not close. One such
-   * time between two confirmations.
+   * Time until which this agent asks and does not close. The agent stood still, and the lease may have run out
+   * meanwhile. There is one such time between two confirmations.
    */
   #asksUntilMs: number | null = null
 
@@ -100,7 +100,7 @@ export class Lease {
     const { world } = this.#parts
     const stoodStillMs = world.clock.monotonicMs() - this.#tickedAtMs
     this.#tickedAtMs += stoodStillMs
-    // Who becomes primary again does so with another lease.
+    // An instance that becomes primary again does so with another lease.
     if (!this.#isPrimary()) learn(this.#parts, { fact: 'closedFor', lease: null })
     else this.#renew(stoodStillMs)
   }
@@ -199,7 +199,7 @@ export class Lease {
     }
   }
 
-  /** One that is not kept only makes the lease of the next agent shorter. */
+  /** An end of the lease that is not stored only makes the lease of the next agent shorter. */
   async #keep(kept: Promise<unknown>): Promise<void> {
     await kept.catch((error: unknown) =>
       this.#parts.notices.failed('LeaseNotKept', say`the end of the lease could not be stored`, error),

@@ -26,7 +26,7 @@ export interface LockNeeds {
   readonly purpose: Sentence
   /** Before somebody is ended who might begin to commit. */
   doubt(): Promise<void>
-  /** Who is committing is never ended. */
+  /** Sessions that are committing are never ended one by one; a mode may restart the server instead. */
   endCommitting(overdue: readonly Blocker[]): Promise<void>
 }
 
@@ -44,7 +44,7 @@ export class LockWatch implements Watch {
   readonly #parts: Parts
   readonly #needs: LockNeeds
   readonly #seen = new Map<number, { readonly sinceMs: number; lastMs: number }>()
-  /** Who was committing at the last look that was answered. */
+  /** Sessions that were committing at the last look that was answered. */
   #committing: readonly Blocker[] = []
   #need: string | null = null
   #neededSinceMs = 0

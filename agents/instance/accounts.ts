@@ -77,7 +77,7 @@ export function initialStatements(cluster: string, secret: string, mode: ModeNam
   ]
 }
 
-/** Of every gate. */
+/** The statement that stores the fingerprint of every gate's password. */
 const fingerprintsOfAll = String.raw`INSERT INTO regent.account (user, fingerprint) SELECT user, SHA2(authentication_string, 256) FROM mysql.user WHERE user LIKE 'regent\_r\_%'`
 
 /** Everything but power over Regent's own accounts and sessions, which SYSTEM_USER protects. */
@@ -119,12 +119,13 @@ function ownAccount(user: string, host: string, secret: string): readonly string
 
 const unlimited = ['QUERIES_PER_HOUR', 'UPDATES_PER_HOUR', 'CONNECTIONS_PER_HOUR', 'USER_CONNECTIONS']
 
-/** Of ALTER USER: no limit, no time and no wrong passwords of anybody keep an account of Regent's out. */
+/** Options of ALTER USER: no limit, no time and no wrong passwords of anybody keep an account of Regent's out. */
 export const unbound = `REQUIRE NONE WITH ${unlimited.map((what) => `MAX_${what} 0`).join(' ')} PASSWORD EXPIRE NEVER FAILED_LOGIN_ATTEMPTS 0 PASSWORD_LOCK_TIME 0`
 
 /**
- * Of `mysql.user`: in how many days a password expires, and how many wrong ones lock an account; nothing or 0 for
- * never. A lock of that kind shows in no table (manual, "Failed-Login Tracking and Temporary Account Locking").
+ * Columns of `mysql.user` that tell in how many days a password expires, and how many wrong passwords lock an account;
+ * nothing or 0 for never. A lock of that kind shows in no table (manual, "Failed-Login Tracking and Temporary Account
+ * Locking").
  * @param of an alias of the table with a dot, or ''
  */
 export function lastingColumns(of: string): string {

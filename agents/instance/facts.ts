@@ -59,7 +59,7 @@ export const facts = {
   mysqldAnswered: (): Change => ({ course: { binlogSet: null } }),
   /** What its files say is to be read again: the tail was cut or kept, or a copy was taken back. */
   filesChanged: (): Change => ({ course: { binlogSet: null } }),
-  /** Of a mysqld that is down. */
+  /** The end of a mysqld that is down was read. */
   endingRead: ({ ending, binlogSet }: { ending: Ending; binlogSet: GtidText }): Change => ({
     course: { binlogSet },
     life: { ending, tail: null },
@@ -69,7 +69,7 @@ export const facts = {
   silenceSeen: (seen: Pick<Doubts, 'silenceSeenUpToMs'>): Change => ({ doubts: seen }),
   /** Its agent kills it to start it again at once. */
   restartBegan: (): Change => ({ told: { mayRestart: true }, life: { isRestarted: true } }),
-  /** That leave was for a server that did not answer. */
+  /** The leave to restart was for a server that did not answer. */
   leaveToRestartEnded: (): Change => ({ told: { mayRestart: false } }),
   /** A marker must prove first what its recovery commits. */
   reopens: (): Change => ({ course: { reopening: true } }),
@@ -144,7 +144,7 @@ export const facts = {
     ...unmade(life, 'leading'),
     ...unmade(life, 'prepared'),
   }),
-  /** It takes the writes of those who may change accounts; nobody else opened it. */
+  /** The agent opened the server for accounts that may change accounts; nobody else opened it. */
   openedByAgent: (): Change => ({ life: { openedByAgent: true } }),
   closedByAgent: (): Change => ({ life: { openedByAgent: false } }),
   /** Under a promise: what was reported may be less than what is held now, and so may what was made ready to lead. */
@@ -241,7 +241,7 @@ export const facts = {
     jobs: { wakers: { ...jobs.wakers, count: jobs.wakers.count - 1 } },
   }),
 
-  // Of a member of a group.
+  // Facts of a member of a group.
   groupMayBeStarting: (is: Pick<Jobs, 'mayBeStartingGroup'>): Change => ({ jobs: is }),
   memberSeen: (): Change => ({ jobs: { groupPause: { times: 0, untilMs: 0 }, mayBeStartingGroup: false } }),
   groupStartEnded: ({ failure }: { failure: string }): Change => ({
@@ -308,7 +308,7 @@ function toldToLead({ to, before, hadGtidsReset }: Assigned, { doubts }: Known, 
   return {
     // A server that its own agent killed to start it again needs nobody's word.
     told: { errant: '', mayRestart: (to.role === 'primary' && to.mayRestart) || life.isRestarted },
-    // Who is promoted says what is what from now on; of a primary that goes on nobody can tell.
+    // A server that is promoted says from now on what its GTIDs mean; of a primary that goes on nobody can tell.
     doubts: { gtidsReset: before?.role === 'primary' && (doubts.gtidsReset || hadGtidsReset) },
   }
 }

@@ -115,7 +115,7 @@ export interface Doubts {
 export interface Guards {
   /** Why the primary keeps itself closed, by who closed it; null for no reason. Only the owner ends a reason. */
   readonly closed: { readonly lease: Sentence | null; readonly space: Sentence | null }
-  /** Who stands in the way of the agent's statements, and of what; null for nobody. */
+  /** Sessions in the way of the agent's statements, and of which statements; null for none. */
   readonly lockedBy: Sentence | null
   /** What failovers rest upon and is not there, by the last look at that. */
   readonly lacks: readonly Lack[]

@@ -4,7 +4,7 @@ import type { Known } from './known.ts'
 import { lifeOf, type Life } from './life.ts'
 import type { ProcessPort } from '../ports/process.ts'
 
-/** Whoever gets to know something. */
+/** What `learn` needs: what is known, the log of facts, and the process. */
 export interface Learner extends Known {
   readonly facts: FactLog
   readonly process: Pick<ProcessPort, 'pid'>

@@ -10,8 +10,8 @@ export interface Medium {
   /** The pod's UID (`REGENT_POD_UID`), '' outside of Kubernetes. */
   readonly podUid: string
   /**
-   * This mounting of the file system: its folder in `/sys/fs` and that folder's inode, which is made anew by each
-   * mount. '' where the file system has none.
+   * The mounting of the file system: its folder in `/sys/fs` and that folder's inode, which is made anew by each mount.
+   * '' where the file system has none.
    */
   readonly mounting: string
   /**
@@ -25,7 +25,7 @@ export interface Medium {
   readonly file: string
 }
 
-/** Of a far server: no page cache of this machine holds anything of that one's. */
+/** The medium of a far server: no page cache of this machine holds anything of that server's. */
 export const farMedium: Medium = { podUid: '', mounting: '', mount: null, filesystemErrors: null, file: 'far' }
 
 export interface MediumPort {

@@ -11,9 +11,9 @@ export class UnendedLife extends RegentError {}
 type Call = (...given: unknown[]) => Promise<unknown>
 
 /**
- * One agent from its begin to its end, where its process goes on after that. What the agent writes to a disk is done
- * through here: an agent that has ended writes nothing more, and another one on the same volume begins once nothing is
- * being written.
+ * The life of an agent from its begin to its end, where its process goes on after that. An agent writes to disks
+ * through its life only. So an agent that has ended writes nothing more, and another agent on the same volume begins
+ * once nothing is being written.
  */
 export class OneLife {
   readonly #underWay = new Set<Promise<unknown>>()

@@ -17,7 +17,7 @@ export interface View extends Known, Pick<Parts, 'config' | 'timings' | 'run'> {
   readonly life: Life
   /** What the server said last; null while it has said nothing. */
   readonly server: ServerState | null
-  /** That was said for this pass. */
+  /** The server was asked for this pass. */
   readonly looked: boolean
   readonly nowMs: number
 }

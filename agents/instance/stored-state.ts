@@ -51,7 +51,10 @@ export interface StoredState {
   readonly binlogOff: boolean
   /** The server was open for writes while it was no primary; it has not been seeded since. */
   readonly opened: boolean
-  /** That was in a group that another hand formed: what it wrote there may have the names of what its group wrote. */
+  /**
+   * The open server was in a group that another hand formed: what it wrote there may have the names of what its group
+   * wrote.
+   */
   readonly forked: boolean
   /** The epoch of the order by which its data became a copy of another instance, or of a backup; 0 for none. */
   readonly copiedEpoch: number

@@ -16,7 +16,7 @@ type State = Pick<Parts, 'file'>
 /** So many stores that were used are remembered: the newest ones. */
 const remembered = 4
 
-/** Of this instance's cluster. */
+/** The folder of this instance's cluster in a store. */
 export function backupPlaceOf(
   { cluster }: Pick<Parts['config'], 'cluster'>,
   { store }: Pick<BackupTask, 'store'>,

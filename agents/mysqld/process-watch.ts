@@ -45,7 +45,7 @@ export class ProcessWatch {
     return this.#phase
   }
 
-  /** It is torn down, and none of its threads writes any more. */
+  /** The process is torn down, and none of its threads writes any more. */
   get writesNoMore(): boolean {
     return this.#writesNoMore
   }

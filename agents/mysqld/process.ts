@@ -224,7 +224,7 @@ class MysqldProcess extends ShownProcess implements ProcessPort {
   }
 
   async kill(): Promise<void> {
-    // Whoever kills touches files next.
+    // A caller that kills touches files next.
     if (isDown(this)) return (await this.findOther())?.end()
     const identity = this.#watch?.identity
     if (!identity) return

@@ -2,7 +2,10 @@ import type { BackupsSeen } from '#topology/snapshot/copies.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { counter, type Value } from './prometheus-text.ts'
 
-/** Of a primary with a store of backups. A cluster without backups has none, so that no alert speaks of the cluster. */
+/**
+ * Metrics of a primary with a store of backups. A cluster without backups has none, so that no alert speaks of the
+ * cluster.
+ */
 export function backupValues({ backups, binlogArchive }: Observation): readonly Value[] {
   return [
     ...(backups === undefined ? [] : storeValues(backups)),
@@ -36,7 +39,7 @@ function archiveValues({ behindMs, hole, trouble }: NonNullable<Observation['bin
   ]
 }
 
-/** Of any instance: replicas make backups, and rehearse restores. */
+/** Failures at any instance: replicas make backups, and rehearse restores. */
 export function backupFailures(labels: string, { backupFailures: failures }: Observation): string {
   if (failures === undefined) return ''
   const rows = Object.entries(failures).map(

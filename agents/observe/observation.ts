@@ -119,7 +119,7 @@ export class ObservationBuilder {
     }
   }
 
-  /** Of a store that this instance looked at as primary, nothing is shown once another one looks. */
+  /** A store that this instance looked at as primary is shown no more once another instance looks. */
   #backups(
     nowMs: number,
   ): Pick<Observation, 'backupTask' | 'knowsStore' | 'backups' | 'closesHoles' | 'readsStore' | 'seedsFromBackup'> {

@@ -11,7 +11,7 @@ import type { StoredState } from '../instance/stored-state.ts'
 export interface OrderState {
   readonly cluster: string
   readonly instance: string
-  /** This start of the agent. */
+  /** The id of this start of the agent. */
   readonly run: string
   readonly stored: StoredState
   readonly process: ProcessState

@@ -19,7 +19,7 @@ import type { Watches } from '#common/watch/watches.ts'
 import { giveTail, giveTailPart } from '../salvage/giving.ts'
 import { requireAddressee } from './checks.ts'
 
-/** Who hears words. */
+/** Parts of an agent that words reach. */
 export interface Ears {
   readonly parts: Parts
   readonly lease: Lease
@@ -112,7 +112,7 @@ function hearLeader(parts: Parts, name: WordName, said: LeaderWord): void {
   if (said.forgetful !== undefined) hearOfForgetful(parts, said.forgetful)
 }
 
-/** That the store is used is on disk before anything is begun there. */
+/** The use of the store is on disk before anything is begun there. */
 async function hearOfBackups(parts: Parts, said: Word<'backups'>): Promise<Answers['backups']> {
   const task = said.task ?? null
   if (task !== null && said.used === true) await noteUsed(parts, backupPlaceOf(parts.config, task))

@@ -24,7 +24,7 @@ import { beginPasswords } from './change-passwords.ts'
 import { renounce } from './renouncing.ts'
 import type { Seeding } from './reseeding.ts'
 
-/** Who carries orders out. */
+/** Parts of an agent that carry orders out. */
 export interface Hands {
   readonly parts: Parts
   readonly converger: Converger

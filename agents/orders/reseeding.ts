@@ -215,7 +215,7 @@ export class Seeding {
     await this.#archive(order, (await this.#holds()).subtract(own).subtract(parseGtidSet(order.sourceHolds)))
   }
 
-  /** Of what the folder is a copy then. */
+  /** Fills the folder; resolves to the name of what the folder is a copy of then. */
   async #fill(order: ReseedOrder, folder: string): Promise<Said> {
     if (order.backup === undefined) {
       await this.#clone(order, (donor, told, signal) => this.#parts.server.cloneInto(folder, donor, told, signal))

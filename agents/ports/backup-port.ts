@@ -12,7 +12,7 @@ export interface OpenedStore {
 
 /** Stores of this cluster. */
 export interface StoresPort {
-  /** Of this cluster: a cluster with another secret for its accounts is another one, whatever its name. */
+  /** The lineage of this cluster: a cluster with another secret for its accounts is another one, whatever its name. */
   readonly lineage: string
   /**
    * Opens a store: its credentials and its key are read from files now. Rejects with `REGENT_BAD_REQUEST` where the

@@ -3,11 +3,15 @@ import type { GroupState } from '#topology/snapshot/observation.ts'
 
 /** Has the others of a replication group remove a member that is dead, or that nobody hears. */
 export interface ExpulsionPort {
-  /** Who is in the group now, as this server shows it. Connections are kept to all; nothing waits for that. */
+  /**
+   * Tells the members of the group, as this server shows them now. Connections are kept to all members; nothing waits
+   * for that.
+   */
   know(group: GroupState): void
   /**
-   * This server is no member any more: connections are closed, and who is in the group is forgotten until `know`. A
-   * server that starts its member takes one connection at a time, and begins again 5 s later where that is not its own.
+   * Tells that this server is no member any more: connections are closed, and the members are forgotten until `know`. A
+   * server that starts its member takes one connection at a time, and begins again 5 s later where that connection is
+   * not its own.
    */
   rest(): void
   /** By `groupAddress`: for how many milliseconds each member has answered nothing. Only members that are known. */

@@ -28,7 +28,10 @@ export interface GroupPort {
    * each member must be online.
    */
   leadAlone(uuid: string, deadlineMs: number): Promise<void>
-  /** That a person had the group change its mode is no more what a next start of this server would begin with. */
+  /**
+   * Forgets that a person had the group change its mode, so that the next start of this server does not begin with that
+   * mode.
+   */
   forgetMode(): Promise<void>
   /** Takes effect in sessions that begin from now on. */
   setConsistency(consistency: string): Promise<void>

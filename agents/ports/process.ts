@@ -18,7 +18,7 @@ export function hasWrittenAll({ state, writesNoMore }: Pick<ProcessPort, 'state'
 /** A mysqld on the volume that the agent did not start. */
 export interface OtherServer {
   readonly pid: number
-  /** It came up closed, with the settings of the agent and no other. */
+  /** The server came up closed, with the settings of the agent and no other. */
   readonly startedClosed: boolean
   /** SIGKILL, as `kill`. */
   end(): Promise<void>

@@ -166,7 +166,8 @@ export interface ServerPort {
   /** Ends what it waits for, or the session of one that holds a lock. Never to be given one that commits. */
   endBlocker(blocker: Blocker): Promise<void>
   /**
-   * One InnoDB write with the binary log off, through the client port's interface, within its deadline. Never rejects.
+   * Tries one InnoDB write with the binary log off, through the client port's interface, within its deadline. Never
+   * rejects.
    */
   probeWrite(deadlineMs: number): Promise<{ result: WriteProbe; detail: Heard }>
 

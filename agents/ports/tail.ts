@@ -1,7 +1,7 @@
 import type { MemberId } from '#topology/snapshot/member.ts'
 import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 
-/** Of a file that binlog events are in: where wanted transactions lie, neighbours as one range. */
+/** A file that has binlog events: where wanted transactions lie, neighbours as one range. */
 export interface TailFile {
   readonly name: string
   /** Its Format_description event, as of a closed file. */

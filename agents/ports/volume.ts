@@ -57,7 +57,10 @@ export interface BinlogRange {
   readonly end: number
 }
 
-/** Of relay logs that are written: another file begins with the Format_description event of its binlog, or goes on. */
+/**
+ * A part of relay logs that are written: another file begins with the Format_description event of its binlog, or the
+ * same file goes on.
+ */
 export type RelayLogPart = { readonly head: Buffer } | { readonly bytes: Buffer }
 
 /** The instance's volume while mysqld may be dead: binlogs, relay logs, archives, free space. */

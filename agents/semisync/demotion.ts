@@ -28,7 +28,7 @@ export async function demote(parts: Parts, order: DemoteOrder): Promise<void> {
   const graceMs = Math.min(order.graceMs, order.deadlineMs / 2)
   refuseWithoutTimeToUndo(state.openChanges ?? [], order.deadlineMs - graceMs)
   await giveGrace(parts, graceMs)
-  // One may have begun to wait for an acknowledgement since the look.
+  // A session may have begun to wait for an acknowledgement since the look.
   await undoLargeChanges(parts, deadlineMs, () => keepUnsettled(parts, 'switchover'))
   try {
     await stopWrites(parts, deadlineMs)

@@ -63,7 +63,8 @@ async function writeOne(parts: Parts, slot: 1 | 2, revision: number): Promise<vo
   const { pid } = process
   const doubts = doubtsOf(parts)
   await server.writeMarker(world.random.hex(16), slot)
-  // Who connected a moment ago may have acknowledged it before anybody noticed: looked at anew.
+  // A replica that connected a moment ago may have acknowledged the marker before anybody noticed: the agent looks
+  // anew.
   observer.outdate()
   const { dumpThreads, semiSyncSource } = await observer.refresh()
   // A shutdown gives up waiting, and the marker returns as if it were acknowledged.

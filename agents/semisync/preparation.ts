@@ -12,9 +12,9 @@ const binlogBytes = 16 * 1_048_576
 const applyMs = 200
 
 /**
- * Who is to lead, or will most likely, makes ready while the others promise and the manager commits: nobody else on the
- * server, everything received applied, the applier stopped. Nothing of it is remembered on disk or binds anybody; if
- * another one leads in the end, following as assigned puts it right.
+ * The instance that is to lead, or will most likely, makes ready while the others promise and the manager commits:
+ * nobody else on the server, everything received applied, the applier stopped. Nothing of this is remembered on disk or
+ * binds anybody. If another instance leads in the end, following as assigned puts it right.
  */
 export async function prepareToLead(parts: Parts): Promise<void> {
   const { course, process, notices } = parts

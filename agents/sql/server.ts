@@ -44,7 +44,7 @@ interface SqlServerPorts {
   /** From which account passwords are derived. */
   readonly secret: string
   readonly queryDeadlineMs: number
-  /** Of a far server, and of which start its sessions may be. */
+  /** The login of a far server, and the start to which its sessions may belong. */
   readonly far?: (FarLogin & Pick<AdoptedTarget, 'ownStart'>) | undefined
 }
 
@@ -276,8 +276,8 @@ function sessionOf({ mode }: AgentConfig): string {
 }
 
 /**
- * One statement each: this is in the way of a promotion or a switchover. `super_read_only` off comes with `read_only`
- * off, and on with it on (manual).
+ * Statements that are one each, because they are in the way of a promotion or a switchover. `super_read_only` off comes
+ * with `read_only` off, and on with it on (manual).
  */
 const readOnlyStatements = {
   accounts: 'SET GLOBAL read_only = ON, GLOBAL super_read_only = OFF',

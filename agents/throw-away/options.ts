@@ -26,7 +26,7 @@ export function throwAwayConfig(config: AgentConfig, folder: string, accountsFil
     // What it applies is told in its tables: a server that starts on the data later takes that as purged.
     disable_log_bin: '1',
     log_replica_updates: 'OFF',
-    // It passes over nothing, whoever wrote that.
+    // The applier passes over nothing, whoever wrote that.
     replicate_same_server_id: 'ON',
     relay_log: relayLogName,
     // A copy that dies is thrown away: only its end has to be on the disk, and an end in order is.

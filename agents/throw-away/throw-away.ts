@@ -47,7 +47,7 @@ export function throwAwayServers(config: AgentConfig, time: Time): ThrowAwayPort
   }
 }
 
-/** One statement a line. */
+/** Statements that make the account, one a line. */
 function accountsFor(password: string): string {
   const name = account(user, 'localhost')
   const statements = [

@@ -37,7 +37,7 @@ export function behindHooks(situation: Situation, decided: Decided): Decided {
 
 interface Gate {
   readonly moment: HookMoment
-  /** Of these actions none is done before its hooks have ended. */
+  /** Actions of this kind wait until their hooks have ended. */
   readonly holds: (situation: Situation, decided: Decided, action: Action) => boolean
 }
 
@@ -69,7 +69,7 @@ function behind(situation: Situation, decided: Decided, { moment, holds }: Gate)
   }
 }
 
-/** Of a failover every step until its commit waits; of a switchover the intent, which is the first. */
+/** Actions that begin a flow: every step of a failover until its commit; of a switchover its first step, the intent. */
 function begins({ record, recovery }: Situation, { flow }: Decided, action: Action): boolean {
   if (flow === 'switchover')
     return action.kind === 'commit' && record.intent === null && action.next.intent?.kind === 'switchover'
@@ -77,7 +77,10 @@ function begins({ record, recovery }: Situation, { flow }: Decided, action: Acti
   return !isCommitted && ['commit', 'promise', 'demote', 'fetch'].includes(action.kind)
 }
 
-/** Of another server that leads with what was accepted to be lost. A person who asks has seen what is wrong. */
+/**
+ * The commit that lets another server lead, with a loss that was accepted, needs a proof. A person who asks has seen
+ * what is wrong, and needs none.
+ */
 function needsProof(situation: Situation, _: Decided, action: Action): boolean {
   const loss = action.kind === 'commit' ? action.loss : undefined
   return loss !== undefined && !isNothing(loss) && !asksForFailover(situation)
@@ -88,7 +91,7 @@ function howFar(situation: Situation, moment: HookMoment): Before {
   const runs = runsUnderWay(situation, moment)
   const stop = runs.find((run) => run.stops === true || provesNothing(run))
   if (stop !== undefined && !asksForFailover(situation)) return { is: 'stopped', run: stop, againMs: null }
-  // One that another manager began is no reason to wait: that manager is gone.
+  // A hook that another manager began is no reason to wait: that manager is gone.
   const waited = runs.find(({ state, by }) => state === 'due' || (state === 'running' && by === manager))
   if (waited?.state === 'running') return { is: 'running', run: waited }
   if (runs.length > 0) return { is: waited === undefined ? 'done' : 'due' }

@@ -100,8 +100,8 @@ function rebuild(input: Beginning, live: readonly LiveView[], highest: number): 
 }
 
 /**
- * Who acts on an epoch already cannot promise it any more: the next multiple of `pace` that nobody acts on and nobody
- * has promised to go beyond.
+ * An instance that acts on an epoch already cannot promise this epoch any more. So the epoch is the next multiple of
+ * `pace` that no instance acts on, and beyond which no instance has promised.
  */
 function freeEpoch(live: readonly LiveView[], highest: number, pace: number): number {
   const isFree =

@@ -39,7 +39,10 @@ export function planForcedBootstrap(
   return { leader, asked, unknown, givenUp: joined(losses, '; ') || say`nothing` }
 }
 
-/** Those whose promise is waited for: a former primary's agent can always give it, and whoever runs. */
+/**
+ * Instances whose promise is waited for: the leader, a former primary, whose agent can always promise, and every
+ * instance whose server runs.
+ */
 export function mustPromise({ leader, asked }: ForcedBootstrap, { timings }: DecisionInput): readonly LiveView[] {
   return asked.filter(
     (view) =>

@@ -8,14 +8,14 @@ import type { Verdict } from '../judge/primary/verdict.ts'
 import type { Decided } from '../steps/step.ts'
 import type { FlowStep } from '../steps/step.ts'
 
-/** Who would take over, or why nobody can. */
+/** The member that would take over, or why no member can. */
 export type SwitchoverPlan =
   { readonly candidate: MemberId; readonly steps: readonly Sentence[] } | { readonly refusal: Sentence }
 
-/** Who leads a cluster without a record because a person says so, and what is given up by that. */
+/** The leader of a cluster without a record, because a person says so, and what is given up by that. */
 export interface ForcedBootstrap {
   readonly leader: LiveView
-  /** Who is asked to promise. */
+  /** Instances that are asked to promise. */
   readonly asked: readonly LiveView[]
   /** Nothing is known of what these stored. */
   readonly unknown: readonly InstanceName[]

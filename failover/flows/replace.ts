@@ -119,7 +119,10 @@ function holdsFor(situation: Situation, member: MemberId): boolean {
   return isFollowing(view, situation) && !view.observation.stored.forgetful
 }
 
-/** One that follows leaves in order before it ends (`agents/orders/termination.ts`); one that does not has yet to. */
+/**
+ * A following member leaves in order before it ends (`agents/orders/termination.ts`). A member that does not follow has
+ * yet to leave.
+ */
 function leavesUnproven(situation: Situation, instance: InstanceName): boolean {
   return situation.record.syncSet.some((member) => instanceOf(member) === instance && !holdsFor(situation, member))
 }

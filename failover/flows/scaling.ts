@@ -16,7 +16,8 @@ export function scalingStep(situation: Situation, mode: Switches): FlowStep | un
   const { record, snapshot } = situation
   const wanted = wantedInstances(situation)
   if (snapshot.instances.length < wanted) {
-    // Who sees too few, since a set was deleted or lost its label, takes nobody away by this who still has to leave.
+    // A manager may see too few instances, since a set was deleted or lost its label. Scaling out never takes away an
+    // instance that still has to leave.
     const count = Math.max(wanted, instancesIn(record))
     return step(say`scaling out from ${snapshot.instances.length} to ${counted(count, 'instance')}`, [
       { kind: 'scale', count },

@@ -20,17 +20,18 @@ import {
 import { lowestIfBlocked } from './blocked-by-version.ts'
 
 /**
- * Who is admitted to the group, and who is not any more; one compare-and-swap at a time. The record never names fewer
- * than may be members: who joins is admitted first, who leaves is dropped last. So a reboot compares everybody who may
- * hold what was acknowledged.
+ * Members are admitted to the group and dropped from it by one compare-and-swap at a time. The record never names fewer
+ * than may be members: a joining instance is admitted first, a leaving one is dropped last. So a reboot compares all
+ * instances that may hold what was acknowledged.
  */
 export function membershipStep(situation: Situation, view: GroupView): FlowStep | undefined {
   return finishLeaving(situation, view) ?? beginLeaving(situation, view) ?? admit(situation)
 }
 
 /**
- * It is in no view any more, the primary's own among them, it will not come back by what it was told before, and the
- * primary has on its disk, executed, all that the group has received.
+ * The leaver may be dropped when three things are so: no view has it any more, the primary's own view among them; its
+ * agent will not bring it back by an old order; and the primary has on its disk, executed, all that the group has
+ * received.
  */
 function finishLeaving(situation: Situation, view: GroupView): FlowStep | undefined {
   const { record } = situation

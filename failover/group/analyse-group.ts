@@ -97,7 +97,7 @@ function forming({ primary }: ClusterRecord, { snapshot }: AnalysisInput): Analy
   )
 }
 
-/** Of Regent alone: the group elects another primary by itself all the same. */
+/** A pause holds back Regent alone: the group elects another primary by itself all the same. */
 function analysePause({ notes: { paused } }: DecisionInput): readonly Analysis[] {
   return paused === null
     ? []

@@ -52,7 +52,10 @@ function wrongAccount(view: InstanceView, { limits }: Known): readonly Analysis[
   return [warning('GroupAccountWrong', view.name, sentence)]
 }
 
-/** That the group has no majority says it all. Who is down, and who was expelled before, is told beside. */
+/**
+ * A group without a majority has that one finding. Members that are down, and members that were expelled before, have
+ * findings beside it.
+ */
 function withoutMajority(view: InstanceView, { limits }: Known): readonly Analysis[] {
   if (!isHeard(view)) return [agentUnreachable(view, '')]
   if (isGone(view.observation) || isFrozen(view.observation, limits)) return [missing(view, limits)]

@@ -48,7 +48,7 @@ export function assignmentOrders(situation: Situation): readonly Action[] {
   })
 }
 
-/** Whoever is in a group that another hand formed leaves that before anything else. */
+/** An instance in a group that another hand formed leaves that group before anything else. */
 function assignmentFor(situation: Situation, view: LiveView, group: GroupView): Assignment | undefined {
   const task = taskOf(situation, view)
   const wouldJoinNobody = task.does === 'join' && isNowhere(group) && isOutside(view)

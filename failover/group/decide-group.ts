@@ -223,7 +223,7 @@ function isBeingLookedAt(former: LiveView, { frozenMs }: Situation['timings']): 
   return state !== 'ONLINE' && (state === 'RECOVERING' || (joinsGroup === true && silentMs < stalledMs))
 }
 
-/** Whoever the group calls primary is primary of the next epoch. */
+/** The member that the group calls primary is primary of the next epoch. */
 function followStep(situation: Situation, { primary, view: { sentence, viewId } }: Known['primaryMoved']): FlowStep {
   const { record, snapshot } = situation
   const former = instanceOf(record.primary)
@@ -265,7 +265,7 @@ function wishedOrSteady(situation: Situation, { view }: Known['primaryWell']): F
   return commits ? wish : { ...wish, actions: [...wish.actions, ...assignmentsBeside(situation, wish)] }
 }
 
-/** Whoever promised obeys nobody of this epoch: the same primary goes on in the epoch that was promised. */
+/** Members that promised obey no order of this epoch: the same primary goes on in the epoch that was promised. */
 function takeBackPromises(situation: Situation, { ahead }: Known['promisedInVain']): FlowStep {
   const { record, inFlight } = situation
   const epoch = Math.max(...ahead.map(({ observation }) => observation.stored.promise))

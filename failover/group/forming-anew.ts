@@ -18,11 +18,11 @@ export interface Choice {
   /** Silent members that are given up. */
   readonly accepted: readonly MemberId[]
   readonly acceptLoss: boolean
-  /** Who is to lead; null for whoever holds everything. */
+  /** The instance that is to lead; null for the member that holds everything. */
   readonly to: InstanceName | null
 }
 
-/** Who of those that promised leads, and what is lost by that. */
+/** The leader among the members that promised, and what is lost by that. */
 interface Leader {
   readonly leader: Promised
   /** Whose holdings tell what the group acknowledged. */
@@ -42,7 +42,7 @@ interface Lost {
   readonly transactions: number
 }
 
-/** One of those that promised forms the group anew: the one that holds what all hold, or whom a person named. */
+/** A member that promised forms the group anew: the member that holds what all hold, or the one that a person named. */
 export function formAnew(situation: Situation, promised: readonly Promised[], choice: Choice): FlowStep {
   const { record } = situation
   const found = leaderOf(situation, promised, choice)
@@ -65,7 +65,7 @@ export function formAnew(situation: Situation, promised: readonly Promised[], ch
   return step(why, [{ kind: 'commit', why, next, loss }], { flow: 'failover' })
 }
 
-/** Whoever is silent may hold more, and so may one of two groups that gave the same names to other rows. */
+/** A silent member may hold more, and so may a member of one of two groups that gave the same names to other rows. */
 function lossOf({ lost, leftOut, isOfTwo }: Leader, { accepted }: Choice): Loss {
   if (accepted.length > 0 || isOfTwo) return unknownLoss
   return {

@@ -112,13 +112,13 @@ function silentMembers(situation: Situation): readonly MemberId[] {
   )
 }
 
-/** It has promised, is outside of every group by that, and its mysqld does not come up to say what it holds. */
+/** The member has promised, is outside of every group by that, and its mysqld does not come up to say what it holds. */
 function cannotTell({ snapshot, record }: Situation, member: MemberId): boolean {
   const view = liveView(snapshot, member)
   return view !== undefined && view.observation.stored.promise > record.epoch && doesNotComeUp(view.observation)
 }
 
-/** One start that fails may be followed by one that does not. */
+/** Starts that fail before a member is given up: a start that fails may be followed by one that succeeds. */
 const startsTried = 3
 
 /** The kernel ends a process within seconds, unless a disk does not answer. */

@@ -20,8 +20,8 @@ export function knownBy(record: ClusterRecord | undefined, { frozenMs }: Decisio
 }
 
 /**
- * It was in a group that another hand formed, and knows that. An agent of before stores no more than that its server
- * was open, once it was told of the other group.
+ * The instance was in a group that another hand formed, and knows that. An older agent stores no more than that its
+ * server was open, once it was told of the other group.
  */
 export function wasInFork({ opened, forked, assignment }: StoredSummary): boolean {
   return forked === true || (opened === true && assignment?.groupFork === true)

@@ -22,15 +22,15 @@ export function downtimeOf(
 }
 
 /**
- * It will be in trouble soon, as a person said. Among those that hold everything that is a reason for another one,
- * never a reason for nobody.
+ * An instance in downtime will be in trouble soon, as a person said. Among candidates that hold everything, the
+ * downtime is a reason to elect another one, and never a reason to elect nobody.
  */
 export function compareDowntime(situation: Parameters<typeof downtimeOf>[0], a: MemberId, b: MemberId): number {
   const [left, right] = [a, b].map((member) => Number(downtimeOf(situation, instanceOf(member)) !== undefined))
   return (left ?? 0) - (right ?? 0)
 }
 
-/** Milliseconds until the next one ends, so that what is shown changes then; null where there is none. */
+/** Milliseconds until the next downtime ends: what is shown changes then. Null where there is no downtime. */
 export function untilADowntimeEnds(notes: ClusterNotes, wallMs: number): number | null {
   const ends = downtimesAt(notes, wallMs).map(({ untilWallMs }) => untilWallMs - wallMs)
   return ends.length === 0 ? null : Math.min(longestWaitMs, ...ends)

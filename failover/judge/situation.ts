@@ -124,7 +124,7 @@ export function isLive(view: InstanceView | undefined): view is LiveView {
   return view !== undefined && view.reachable && view.observation !== null
 }
 
-/** One agent tells for all: the primary's may have fallen silent before this manager came. */
+/** The word of one agent stands for all: the primary's agent may have fallen silent before this manager came. */
 export function isFar({ snapshot }: Pick<Situation, 'snapshot'>): boolean {
   return snapshot.instances.some(({ observation }) => observation?.reachedBy !== undefined)
 }
@@ -173,7 +173,10 @@ export function isWritable({ record, snapshot }: DecisionInput): boolean {
   return view?.reachable === true && view.observation !== null && isOpenFor(record, view.observation, 0)
 }
 
-/** It took writes by the last word of its agent, which may be long ago: that its server was silent since is no news. */
+/**
+ * The primary took writes by the last word of its agent. That word may be old: a server that was silent since is no
+ * news.
+ */
 export function wasOpen(record: ClusterRecord, seen: Observation | null): boolean {
   return seen !== null && isOpenFor(record, seen, Infinity)
 }
@@ -235,8 +238,8 @@ export function wantedInstances(input: DecisionInput): number {
 }
 
 /**
- * Who should not lead nor be counted any more: instances beyond the number wanted, those that were told to end, and
- * those whose volumes were given up.
+ * Instances that should not lead nor be counted any more: instances beyond the number wanted, instances that were told
+ * to end, and instances whose volumes were given up.
  */
 export function departing(input: DecisionInput): readonly InstanceName[] {
   const { snapshot, givenUp } = input

@@ -3,7 +3,7 @@ import { undoMs, whyNoTimeToUndo, type OpenChange } from '#topology/snapshot/ope
 import type { InstanceName } from '#topology/snapshot/member.ts'
 import { liveView, type Situation } from './situation.ts'
 
-/** Of what is left of a switchover, the part that the demotion of the old primary may take. */
+/** The part of a switchover's remaining time that the demotion of the old primary may take. */
 export const demotionShare = 0.8
 
 /** For what comes before the demotion, and for rows that are changed after the look. */

@@ -9,13 +9,13 @@ export interface Annotations {
   readonly tags?: Readonly<Record<InstanceName, Readonly<Record<string, string>>>>
   /** Instances by the name of a pool. */
   readonly pools?: Readonly<Record<string, readonly InstanceName[]>>
-  /** Who has read of a recovery, by its id. */
+  /** People who have read of a recovery, by its id. */
   readonly acknowledged?: Readonly<Record<string, Acknowledgement>>
   /** Instances that somebody does not want to be shown any more. They go on as before. */
   readonly hidden?: readonly InstanceName[]
   /** In the place of what the spec says, for a while. */
   readonly promotions?: Readonly<Record<InstanceName, Promotion>>
-  /** Who alone rearranges an instance for a while. */
+  /** The person or tool that alone rearranges an instance for a while. */
   readonly maintenances?: Readonly<Record<InstanceName, Maintenance>>
 }
 

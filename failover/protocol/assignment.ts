@@ -25,8 +25,8 @@ const groupTask = objectOf({
   /** `group_replication_consistency`. */
   consistency: text(1, 32),
   /**
-   * It is in a group that another hand formed, leaves that, and is in doubt. Only said to an agent that shows
-   * `proposed`: an older agent refuses the order. Absent for no.
+   * The instance is in a group that another hand formed, leaves that group, and is in doubt. The word is said only to
+   * an agent that shows `proposed`: an older agent refuses the order. Absent for no.
    */
   fork: optional(exactly(true)),
 })
@@ -113,8 +113,9 @@ export const replicaAssignment = message({
    */
   errant: optional(gtids),
   /**
-   * It was passed over, and lacks what its source never sends again: it stands by until it is seeded. Only said where
-   * it is so, which only an agent shows that takes the word (`Channel.hasRead`).
+   * The replica was passed over, and lacks what its source never sends again: the replica stands by until it is seeded.
+   * The word is said only where the replica lacks something, and only an agent that takes the word shows such a lack
+   * (`Channel.hasRead`).
    */
   passedOver: optional(exactly(true)),
 })

@@ -9,7 +9,7 @@ import type { ClusterRecord } from './record.ts'
 import type { Order, OrderName } from './order.ts'
 import type { Word } from './word.ts'
 
-/** One thing to do now. Each is idempotent; what it leads to is decided again from the next snapshot. */
+/** A thing to do now. Each action is idempotent; what follows is decided again from the next snapshot. */
 export type Action =
   | CommitAction
   | OrderAction
@@ -22,7 +22,7 @@ export type Action =
 export interface HooksAction {
   readonly kind: 'hooks'
   readonly moment: HookMoment
-  /** Who is to lead; null while that is not known. */
+  /** The member that is to lead; null while that is not known. */
   readonly successor: MemberId | null
   /** The request for a switchover that waits for them; null for none. */
   readonly request: string | null
@@ -48,7 +48,7 @@ export interface CommitAction {
   readonly timedOut?: boolean
   /** The change is what a person's failover asked for, though the primary stays the same. */
   readonly isAnswer?: true
-  /** Of a change of the primary: what is given up by that. Absent: nothing. */
+  /** What a change of the primary gives up. Absent for nothing. */
   readonly loss?: Loss
 }
 

@@ -34,9 +34,9 @@ export interface HookDocument {
   readonly failed: ToldInstance | null
   /** The primary after, or who is to be; null while that is not known. */
   readonly successor: ToldInstance | null
-  /** Who follows, or should. */
+  /** Instances that follow, or should. */
   readonly replicas: readonly ToldInstance[]
-  /** Those of them that do not answer. */
+  /** Replicas that do not answer. */
   readonly lostReplicas: readonly ToldInstance[]
   /** What the successor has executed, by its agent's last word; '' where that is not known. */
   readonly successorGtids: string

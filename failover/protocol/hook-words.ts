@@ -6,7 +6,7 @@ type WordOf = (told: HookDocument) => string
 const at = (instance: ToldInstance | null): string => (instance === null ? '' : hostPort(instance.host, instance.port))
 const list = (instances: readonly ToldInstance[]): string => instances.map(at).join(',')
 
-/** Of analyses: orchestrator says master. */
+/** Orchestrator says master in the codes of analyses. */
 const asOrchestratorSays = (code: string): string => code.replaceAll('Primary', 'Master')
 
 const replicasOf: WordOf = ({ replicas }) => list(replicas)

@@ -7,7 +7,7 @@ export const modes = ['semisync', 'async', 'group'] as const
 
 export type ModeName = (typeof modes)[number]
 
-/** Of a cluster whose spec names none. */
+/** The mode of a cluster whose spec names none. */
 export const defaultMode: ModeName = 'semisync'
 
 /**

@@ -19,7 +19,7 @@ export interface ClusterNotes {
   }[]
   /** Number of instances a person asked for by scaling; null = as in the spec. */
   readonly instances: number | null
-  /** Of the last automatic failover; what older managers go by. */
+  /** Time of the last automatic failover; older managers go by that alone. */
   readonly lastFailoverWallMs: number | null
   /**
    * Wall times of the latest automatic failovers, oldest first (`failover-budget.ts`). Absent in older notes, and
@@ -83,7 +83,7 @@ export interface UnsettledNote {
 }
 
 /**
- * One recorded episode from detection to routed writes. `repair`: something was put right at one instance, and the
+ * A recorded episode from detection to routed writes. `repair`: something was put right at one instance, and the
  * primary stayed; `from` and `to` are that instance.
  */
 export interface Recovery {
@@ -146,7 +146,7 @@ export interface HookRun {
   readonly ms: number | null
   /** How it ended, in words. */
   readonly said: string
-  /** It failed, and what was to follow is not begun for that. */
+  /** The hook failed, and therefore what was to follow is not begun. */
   readonly stops?: true
 }
 

@@ -7,9 +7,9 @@ import { duration, endpoint, endpoints, gtids, member, message, name, uuid } fro
 
 /** What a manager may order an agent to do: one entry for each order. What an agent does then: `agents/orders/`. */
 export interface OrderEntry<T> {
-  /** Of the agent's HTTP interface: an order is POSTed there, and answered with an `OrderAnswer`. */
+  /** The path in the agent's HTTP interface: an order is POSTed there, and answered with an `OrderAnswer`. */
   readonly route: `/v1/${string}`
-  /** Of this body: an assignment has the shape of its role. */
+  /** The shape of this body: an assignment has the shape of its role. */
   shapeOf(body: unknown): Shape<T>
   /** How long the manager waits for the answer: `usualMs`, and what the order itself may take. */
   deadlineMs(order: T, usualMs: number): number

@@ -21,7 +21,7 @@ export const archiveSearch = {
 }
 export type ArchiveSearch = Described<typeof archiveSearch>
 
-/** One whole backup; of its parts only how many there are. */
+/** A whole backup; of its parts only how many there are. */
 export interface StoredBackup {
   readonly name: string
   readonly cluster: string
@@ -84,7 +84,7 @@ export interface FoundTransaction {
 /** A part of the answer to a search, which may go on. */
 export interface FoundTransactions {
   readonly cluster: string
-  /** Of the time that is meant, and how many of these are read by now. */
+  /** Pieces of the archive that cover the time asked for, and how many of these are read by now. */
   readonly pieces: number
   readonly read: number
   /** Compressed transactions that were too long to be looked into. */

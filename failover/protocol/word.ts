@@ -17,7 +17,7 @@ import { atLeast, count, forgetful, gtids, member, message, name, version } from
 
 /** What an agent is told or asked without being ordered anything, by a manager that leads or by a peer. */
 interface WordEntry<T> {
-  /** Of the agent's HTTP interface: a word is POSTed there. */
+  /** The path in the agent's HTTP interface: a word is POSTed there. */
   readonly route: `/v1/${string}`
   readonly shape: Shape<T>
 }
@@ -200,7 +200,7 @@ export interface RunStep {
   readonly sentence: string
 }
 
-/** Of most words nothing is answered but that they were heard. */
+/** What an agent answers to a word: to most words only that it heard them. */
 export interface Answers extends Record<WordName, object> {
   readonly tail: {
     readonly files: readonly {

@@ -20,9 +20,9 @@ import { departing, isFar, isServing, liveView, names, type Situation } from '..
 import { hearingOf, type Verdict } from '../judge/primary/verdict.ts'
 
 /**
- * One step of a failover: revoke, elect, commit (docs/why/safety.md, "A failover, and why each step keeps the
- * invariant"). Called again after each observation until the record has moved; every step follows from what members
- * have promised, so that any manager can go on where another died.
+ * A step of a failover: revoke, elect, commit (docs/why/safety.md, "A failover, and why each step keeps the
+ * invariant"). The function is called again after each observation until the record has moved. Every step follows from
+ * what members have promised, so that any manager can go on where another died.
  */
 export function failoverStep(situation: Situation, verdict: Verdict, to: InstanceName | null): FlowStep {
   const revoked = revocation(situation, situation.record.epoch + 1)
@@ -88,10 +88,10 @@ function likelyWinner(situation: Situation, to: InstanceName | null): MemberId |
 }
 
 /**
- * Who can promise and whose promise is of use, and has not come yet: members of S, and then the primary's own agent
- * where its word is needed. That one is not asked before it is known that somebody can lead: it would have to be given
- * the next epoch back, and be asked again, for ever. Before that outsiders, where nobody of S who promised may lead and
- * holds what the primary was elected for.
+ * Members that can promise, whose promise is of use and has not come yet. First come members of S, then the primary's
+ * own agent where its word is needed. The primary's agent is asked only once it is known that somebody can lead: else
+ * it would have to be given the next epoch back, and be asked again, for ever. Outsiders come before the primary, where
+ * no member of S that promised may lead and holds what the primary was elected for.
  */
 function notYetPromised(situation: Situation, verdict: Verdict): readonly MemberId[] {
   const { record } = situation
@@ -130,7 +130,7 @@ function isPrimaryNeeded(situation: Situation, verdict: Verdict): boolean {
   )
 }
 
-/** One that is down promises without being started, and is not asked again before it reports. */
+/** An outsider that is down promises without being started, and is not asked again before it reports. */
 function outsidersNeeded(situation: Situation): readonly MemberId[] {
   const { record, snapshot } = situation
   const next = record.epoch + 1

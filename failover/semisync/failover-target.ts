@@ -58,8 +58,8 @@ function whyNotByForce(situation: Situation, view: LiveView): Sentence | null {
 }
 
 /**
- * Those of the sync set who can promise are enough, and one of them may lead: nothing needs to be given up. Or the
- * dead primary gives what that one lacks.
+ * No loss needs to be accepted in two cases. Members of the sync set that can promise are enough, and one of them may
+ * lead; or the dead primary gives what the candidate lacks.
  */
 export function isSafePossible(situation: Situation): boolean {
   if (canSalvage(situation)) return true

@@ -158,8 +158,9 @@ function memberNamed(record: ClusterRecord, name: InstanceName): MemberId {
 }
 
 /**
- * Who connects to the candidate before the primary is demoted, so that its first write is acknowledged at once
- * (decision 12). So many stay with the primary, the candidate among them, that its writes go on.
+ * Replicas that connect to the candidate before the primary is demoted, so that the candidate's first write is
+ * acknowledged at once (decision 12). Enough replicas stay with the primary, the candidate among them, that its writes
+ * go on.
  */
 function whomToGather(situation: Situation, candidate: MemberId): readonly MemberId[] {
   const { record, snapshot } = situation
@@ -191,7 +192,9 @@ export function beginSwitchover(
   return changeRecord(situation, why, { intent })
 }
 
-/** One step of a switchover whose intent this manager put into the record. Until the commit it can be undone. */
+/**
+ * A step of a switchover whose intent this manager put into the record. Until the commit the switchover can be undone.
+ */
 export function switchoverStep(situation: Situation, intent: SwitchoverIntent): FlowStep {
   const failure = whyGiveUp(situation, intent)
   if (failure !== null) return undoSwitchover(situation, failure.why, failure.timedOut)

@@ -79,7 +79,7 @@ function cancelLeaving(situation: Situation, primary: LiveView): FlowStep | unde
 }
 
 /**
- * It is brought back by a copy that takes the place of what it has, as long as it is not leaving
+ * A copy that takes the place of what the member has brings the member back, as long as it is not leaving
  * (docs/why/decisions/0011).
  */
 function isCopiedInItsPlace(situation: Situation, member: MemberId, primary: LiveView): boolean {
@@ -216,8 +216,8 @@ function isSmallerThanK({ syncSet, acks }: ClusterRecord): boolean {
 }
 
 /**
- * One that is brought back by a copy begins to leave only where k others follow: the marker of its leaving would wait
- * for the copy, and the copy for the end of its leaving.
+ * A member that is brought back by a copy begins to leave only where k others follow: the marker of its leaving would
+ * wait for the copy, and the copy for the end of its leaving.
  */
 function beginLeaving(situation: Situation, primary: LiveView): FlowStep | undefined {
   const { record, snapshot } = situation
@@ -246,8 +246,9 @@ function beginLeaving(situation: Situation, primary: LiveView): FlowStep | undef
 }
 
 /**
- * One that is only meant to go acknowledges as well as any other: it leaves once writes go on without it. Who has just
- * joined must hear of that first, and connect anew. With |S| < k no writes go on with it either.
+ * A member that is only meant to go acknowledges as well as any other: the member leaves once writes go on without it.
+ * A member that has just joined must hear of that first, and connect anew. With |S| < k no writes go on with the leaver
+ * either.
  */
 function isNeededYet(situation: Situation, member: MemberId): boolean {
   const { record, snapshot } = situation
@@ -263,7 +264,7 @@ function mostAcks({ acks, acksWanted }: ClusterRecord): number {
   return Math.max(acks, acksWanted)
 }
 
-/** It is connected as one that counts. Whether it applies what it gets is another matter. */
+/** The replica is connected as a counted one. Whether it applies what it gets is another matter. */
 function isAcknowledging({ snapshot, record, timings }: Situation, member: MemberId): boolean {
   const view = liveView(snapshot, member)
   if (!isServing(view, timings)) return false

@@ -46,7 +46,9 @@ export function wantedAtRuntime(facts: ServerFacts): ReadonlyMap<string, Wanted>
   )
 }
 
-/** Of a server that somebody else has set up: what safety rests on, and how soon a replica misses its source. */
+/**
+ * Settings of a server that somebody else has set up: what safety rests on, and how soon a replica misses its source.
+ */
 export function wantedOfAdopted(facts: ServerFacts): ReadonlyMap<string, Wanted> {
   const restsOn = ({ name, watched }: WatchedSetting): boolean =>
     watched.restsDurability === true || watched.refusesWrites === true || ofAdopted.has(name)

@@ -4,7 +4,7 @@ import type { ModeName } from '../protocol/mode-name.ts'
 export interface ServerFacts {
   readonly mode: ModeName
   readonly instance: string
-  /** Of its data folder (`serverIdOf`); undefined where no server runs there, and to leave that out. */
+  /** The id that its data folder gives (`serverIdOf`); undefined where no server runs there, and to leave that out. */
   readonly serverId?: number | undefined
   readonly host: string
   /** Where clients reach the server, too. Absent for nowhere. */
@@ -21,12 +21,12 @@ export interface ServerFacts {
 }
 
 /**
- * Who sets a variable, or an option, of mysqld. `managed`: Regent alone, since safety rests on the value. `free`:
- * people, within `only`. `refused`: nobody; the server's own value is the right one.
+ * The hand that sets a variable, or an option, of mysqld. `managed`: Regent alone, since safety rests on the value.
+ * `free`: people, within `only`. `refused`: nobody; the server's own value is the right one.
  */
 export type SettingKind = 'managed' | 'free' | 'refused'
 
-/** One row of the table of all settings (`table.ts`). */
+/** A row of the table of all settings (`table.ts`). */
 export interface Setting {
   /** As the server shows the variable. With `*` at its end for all that begin so and have no row of their own. */
   readonly name: string

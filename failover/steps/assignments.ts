@@ -152,8 +152,8 @@ function lacksGates(situation: Situation, server: Observation['server']): boolea
 }
 
 /**
- * Of the others, or of itself: the next start of its agent would not know that this one was noted
- * (`agents/instance/stored-state.ts`).
+ * The agent lacks what it must know of the others, or of itself: its next start would not know that this start was
+ * noted (`agents/instance/stored-state.ts`).
  */
 function knowsTooLittle(situation: Situation, view: LiveView): boolean {
   return (
@@ -203,7 +203,8 @@ function isToldNow(situation: Situation, view: LiveView, primary: LiveView | und
   const { stored, member } = view.observation
   const isThere = primary?.observation.process === 'running' && isMeasure(record, primary)
   const isOfThisEpoch = stored.assignment?.epoch === record.epoch
-  // Of a new epoch it hears at once, to prepare; of a new revision once the source has applied that.
+  // Orders of a new epoch go out at once, so that the replica prepares; orders of a new revision once the source has
+  // applied that revision.
   if (!isSourceReady(situation, member, primary) && (isOfThisEpoch || !isThere)) return false
   // Told of this epoch already, and nothing is new to say while the primary is not there: it would be told again and
   // again.
@@ -240,8 +241,8 @@ function knowsOtherErrant(situation: Situation, view: LiveView, primary: LiveVie
 }
 
 /**
- * It was told by somebody who had not heard of all that the primary holds, takes itself for errant, and waits to be
- * seeded again. It is not errant: it is told once more.
+ * The replica was told by a manager that had not heard of all that the primary holds. So the replica takes itself for
+ * errant, and waits to be seeded again. The replica is not errant, and is told once more.
  */
 function standsByForNothing(situation: Situation, { observation }: LiveView, primary: LiveView): boolean {
   const { converged, server, stored, member } = observation
@@ -279,8 +280,8 @@ function mayConnect(situation: Situation, view: LiveView, primary: LiveView | un
 }
 
 /**
- * Whoever is to be followed has its gates and k in force. Who is not counted needs less: it never delays an
- * acknowledgement.
+ * A source has its gates and k in force before a counted replica follows it. A replica that is not counted needs less:
+ * it never delays an acknowledgement.
  */
 function isSourceReady(situation: Situation, member: MemberId, primary: LiveView | undefined): boolean {
   const { record } = situation

@@ -43,7 +43,7 @@ function canFollow(asPrimary: boolean, process: string): boolean {
   return !asPrimary || process === 'running'
 }
 
-/** These changes of the record, and nothing else. */
+/** A commit that makes these changes of the record, and nothing else. */
 export function changeRecord(
   { record }: Pick<Situation, 'record'>,
   why: Sentence,

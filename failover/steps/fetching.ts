@@ -17,8 +17,8 @@ export function isFetching({ inFlight, snapshot }: Situation): boolean {
 }
 
 /**
- * Who runs, has everything of the union that the candidate lacks, and has not failed to give it. The dead primary
- * comes last, where its agent gives its tail.
+ * A running member that has everything of the union that the candidate lacks, and has not failed to give it. The dead
+ * primary comes last, where its agent gives its tail.
  */
 export function sourceFor(
   situation: Situation,

@@ -44,8 +44,8 @@ export function reseedStep(situation: Situation, primary: LiveView): FlowStep | 
 }
 
 /**
- * One that is to be copied now, else one that is copied after a pause. What waits for a person, or is refused by its
- * agent, keeps none of the others waiting.
+ * The seeding that can begin now, else one that can begin after a pause. A seeding that waits for a person, or that its
+ * agent refuses, keeps none of the others waiting.
  */
 function firstOf(situation: Situation, free: readonly DueSeeding[]): DueSeeding | undefined {
   const able = free.filter(({ view }) => goesOn(situation, view))

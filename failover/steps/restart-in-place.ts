@@ -102,7 +102,7 @@ function unheardYet({ record, snapshot, leadsSinceMs, timings, nowMs }: Situatio
   })
 }
 
-/** One that went back in time answers, and what is missing is what its volume was. */
+/** A member whose volume went back in time answers, and what is missing is what its volume was. */
 function namesOf(situation: Situation, members: readonly MemberId[]): readonly Sayable[] {
   return members.map((member) => {
     const name = instanceOf(member)

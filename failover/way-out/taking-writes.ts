@@ -10,7 +10,7 @@ export type TakingWrites =
   | { readonly kind: 'no' }
   | {
       readonly kind: 'unknown'
-      /** It did when it was heard last, and others hear its server now. */
+      /** The cluster took writes when it was heard last, and other instances hear its server now. */
       readonly isLikely: boolean
       /** What was known last, of when, what others see, and what is to be done. */
       readonly sentence: Sentence

@@ -86,7 +86,10 @@ function goesOn(situation: Situation, { flow }: Decided): boolean {
   return verdict.kind === 'well' && whyNotAcknowledged(situation) !== null && isConnecting(situation)
 }
 
-/** It applies what it was elected with. Once that takes long somebody else may lead, if nothing is given up by that. */
+/**
+ * The primary applies what it was elected with. Once that takes long another member may lead, if nothing is given up by
+ * that.
+ */
 function isOpening(situation: Situation): boolean {
   const { snapshot, record, timings } = situation
   const openingMs = liveView(snapshot, record.primary)?.observation.openingMs ?? 0

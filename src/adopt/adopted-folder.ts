@@ -112,7 +112,7 @@ export async function takenNames(folder: AdoptedFolder): Promise<ReadonlySet<str
   return names
 }
 
-/** Those of `adoptedFiles` that are not managed. */
+/** Files of `adoptedFiles` whose clusters are not managed. */
 export async function watchedFiles(folder: AdoptedFolder): Promise<ReadonlyMap<string, string>> {
   const [files, managed] = await Promise.all([adoptedFiles(folder), managedNames()])
   return new Map([...files].filter(([file]) => !managed.has(clusterIn(file))))

@@ -154,7 +154,7 @@ export type Adoption = Static<typeof adoptionSchema>
 export type AdoptedAccount = Static<typeof mysqlSchema>
 export type AdoptedSsh = Static<typeof sshSchema>
 
-/** One server with everything that is said of it, what is said for all hosts included. */
+/** A server with everything that is said of it, what is said for all hosts included. */
 export interface AdoptedHost extends Omit<Static<typeof hostSchema>, 'mysql' | 'replication' | 'ssh'> {
   /** `shop-0` */
   readonly instance: string

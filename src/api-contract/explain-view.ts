@@ -27,7 +27,7 @@ export interface ExplainView {
   readonly analyses: readonly PrintedAnalysis[]
   /** In mode group alone. */
   readonly group?: NonNullable<ClusterView['group']>
-  /** Of a cluster that is only watched. */
+  /** Words about a cluster that is only watched. */
   readonly watched?: {
     /** What is to be done before the cluster can be managed: why, and indented what to type. */
     readonly missing: readonly string[]

@@ -33,7 +33,7 @@ type Completed<Fields extends TProperties> = Sent<Fields> & {
 const flag = (description: string): Flag =>
   Object.assign(Type.Optional(Type.Boolean({ description })), { default: false })
 
-/** One line: it goes into logs and the record. */
+/** A text of one line: it goes into logs and the record. */
 const oneLine = '^[^\\u0000-\\u001f\\u007f]*$'
 const line = (maxLength: number, description: string): Defaulted<TString> =>
   Object.assign(Type.Optional(Type.String({ maxLength, pattern: oneLine, description })), { default: '' })

@@ -3,7 +3,7 @@ import { momentNames } from '#failover/protocol/hook-moments.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
 import { nullable } from './views.ts'
 
-/** One recorded episode from detection to routed writes, as `failover/protocol/notes.ts` keeps it. */
+/** A recorded episode from detection to routed writes, as `failover/protocol/notes.ts` keeps it. */
 export const recoverySchema = Type.Unsafe<Recovery>(
   Type.Object(
     {

@@ -14,7 +14,7 @@ type Frozen<T> = T extends readonly (infer Item)[]
     ? { readonly [Key in keyof T]: Frozen<T[Key]> }
     : T
 
-/** That, or null where it is not known or there is none. */
+/** The schema, or null where the value is not known or there is none. */
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 
 /** A schema that is kept under its name in the OpenAPI document. */

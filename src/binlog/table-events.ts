@@ -24,7 +24,7 @@ export function decodeTableMap(body: Buffer): MappedTable {
   }
 }
 
-/** Of a Table_map event, or of one with rows. */
+/** The table's number, in a Table_map event or in an event with rows. */
 export function decodeTableId(body: Buffer): number {
   if (body.length < idBytes) throw unreadable(say`an event of rows ends within the number of its table`)
   return body.readUIntLE(0, idBytes)

@@ -6,7 +6,7 @@ import { clockSkewMs, issueAuthority, issueLeaf, type Issued, type LeafWish, typ
 export interface Chain<Leaf extends string> {
   /** Whom to trust, PEM: the authority that signs, and after it those that it replaces. */
   readonly bundle: string
-  /** Of the first in the bundle. */
+  /** The key of the first authority in the bundle. */
   readonly key: string
   readonly leaves: Readonly<Record<Leaf, Issued>>
 }

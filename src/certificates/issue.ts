@@ -40,7 +40,7 @@ export interface LeafWish {
 export const clockSkewMs = 5 * 60_000
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
-/** Of the extension that says what a certificate may be shown as. */
+/** Ids in the extension that says what a certificate may be shown as. */
 export const purposeIds = { server: ExtendedKeyUsage.serverAuth, client: ExtendedKeyUsage.clientAuth } as const
 const newKeys = promisify(generateKeyPair)
 
@@ -87,7 +87,7 @@ export async function issueLeaf(
     ]),
   ]
   const signer = { publicKey: issuer.publicKey, privateKey: createPrivateKey(authority.key) }
-  // Who it is stands in the alternative names: a common name has room for 64 characters only.
+  // The holder's names stand in the alternative names: a common name has room for 64 characters only.
   return signed(
     {
       subject: 'CN=regent',

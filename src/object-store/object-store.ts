@@ -43,7 +43,10 @@ export interface ObjectStore {
   get(key: string, range?: ByteRange, options?: Interruptible): AsyncIterable<Uint8Array>
   /** All whose key begins with `prefix`, in the order of their keys. What others put there under no key is left out. */
   list(prefix: string, options?: Interruptible): AsyncIterable<StoredObject>
-  /** One that is not there counts as deleted. @returns those that stay, since the store locks them for now */
+  /**
+   * Deletes objects; an object that is not there counts as deleted.
+   * @returns keys that stay, since the store locks them for now
+   */
   delete(keys: readonly string[], options?: Interruptible): Promise<readonly string[]>
   /** Uploads under `prefix` that nobody ended and that began before `beforeMs` are given up. @returns how many */
   dropUnfinished(prefix: string, beforeMs: number, options?: Interruptible): Promise<number>

@@ -3,7 +3,7 @@ const mebibyte = 1_048_576
 const mostParts = 10_000
 const smallestPart = 8 * mebibyte
 const largestPart = 5_120 * mebibyte
-/** Of buffers, unless one part alone is larger. */
+/** Bytes of all buffers, unless one part alone is larger. */
 const bufferBytes = 16 * mebibyte
 
 /** How large the parts of an upload are: of one size first, then doubled after each `step` parts. */
@@ -23,7 +23,7 @@ export function partPlan(expectedBytes: number | undefined): PartPlan {
   return { firstBytes: Math.min(Math.max(wanted, smallestPart), largestPart), steady: 9_000, step: 100 }
 }
 
-/** Of part `number`, the first of which is 1. */
+/** The size of part `number`, the first of which is 1. */
 export function partBytes({ firstBytes, steady, step }: PartPlan, number: number): number {
   const doublings = number <= steady ? 0 : Math.ceil((number - steady) / step)
   return Math.min(firstBytes * 2 ** doublings, largestPart)

@@ -18,7 +18,7 @@ export class PartReader {
   readonly #free: Buffer[] = []
   #rest: Uint8Array = new Uint8Array()
   #isEnded = false
-  /** Of the buffers that were made. */
+  /** Number of the buffers that were made. */
   #made = 0
 
   constructor(content: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined) {

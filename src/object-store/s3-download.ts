@@ -44,7 +44,7 @@ export async function* download(task: Download): AsyncGenerator<Uint8Array> {
     throw failure(task, say`what was read is not what was stored: read it again, or use another backup`)
 }
 
-/** One answer after the other, each from where the one before ended. */
+/** Answers one after the other, each from where the one before ended. */
 async function* unbroken(task: Download, first: Answer): AsyncGenerator<Uint8Array> {
   const retries = task.requests.retries(task.signal)
   let at = first.from

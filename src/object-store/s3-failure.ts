@@ -119,7 +119,7 @@ export function isAboutLock({
   return byCode[Code] === locked || (Code === 'AccessDenied' && /object lock/i.test(Message))
 }
 
-/** Of anything that a client of S3 may throw. */
+/** The failure in anything that a client of S3 may throw. */
 export function failureOf(error: unknown): S3Failure {
   const { name, code, Code, $metadata, $response, cause } = fieldsOf(error)
   const status = [fieldsOf($metadata)['httpStatusCode'], fieldsOf($response)['statusCode']].find(isNumber)

@@ -177,7 +177,7 @@ class PartsUpload {
       this.#reader.giveBack(part)
     })
     this.#underway.add(sending)
-    // Whoever waits next hears of a failure; until then nobody does.
+    // The next waiting call hears of a failure; until then nobody does.
     sending.catch(() => undefined)
     this.#digests.push(part.digest)
   }
@@ -237,7 +237,7 @@ class PartsUpload {
       for (let times = 1; times <= 3; times += 1)
         await requests.send(doing, (client, through) => client.send(abort, through))
     } catch {
-      // It is gone; or the store is away, and what is thrown says so already.
+      // The upload is gone; or the store is away, and what is thrown says so already.
     }
   }
 }

@@ -2,7 +2,7 @@ import { carriesToken, isSameSecret, readTokenFile } from '#common/http/bearer-t
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 
-/** Who may ask: with a name and password of HTTP, or with the token of the API. */
+/** Credentials of a caller: a name and password of HTTP, or the token of the API. */
 export interface Credentials {
   /** `user:password` */
   readonly login: string

@@ -8,7 +8,7 @@ import { refused, type Answer } from './routes/answers.ts'
 export const forwardedHeader = 'x-regent-asks-for'
 
 export interface Forwarded extends Asked {
-  /** Who asks, by the address. */
+  /** The address of the caller. */
   readonly ip: string
 }
 

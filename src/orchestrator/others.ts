@@ -55,7 +55,7 @@ export class Others {
     return all.filter((answer) => !isUnknown(answer)).reduce((one, other) => together(one, other, asked.route), own)
   }
 
-  /** One that cannot say whether the cluster is known there hides none of another one. */
+  /** A manager that cannot say whether it knows the cluster hides no answer of another manager. */
   async #firstKnown(own: Answer, asked: Asked): Promise<Answer> {
     let withoutWord: Answer | undefined
     for (const address of this.#addresses) {
@@ -115,7 +115,7 @@ export class Others {
   }
 }
 
-/** One cluster, or one server of a cluster, is meant. */
+/** The route means one cluster, or one server of a cluster. */
 function namesCluster({ path }: Route): boolean {
   return /:(clusterHint|clusterAlias|clusterName|host|id|uid|pool)\b/.test(path)
 }

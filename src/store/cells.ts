@@ -1,6 +1,6 @@
 import type { Leadership } from './store.ts'
 
-/** One text with a number that grows with every change of it. */
+/** A text with a number that grows with every change of the text. */
 export interface Cell {
   readonly revision: number
   readonly text: string
@@ -30,7 +30,7 @@ export interface Cells {
   close(): Promise<void>
 }
 
-/** Who leads, for a time. */
+/** The lead of one manager, for a time. */
 export interface Lease {
   lead(manager: string, ttlMs: number, signal: AbortSignal): Promise<Leadership | undefined>
   resign(manager: string, signal: AbortSignal): Promise<void>

@@ -95,7 +95,8 @@ async function createCell(where: Where, base: string, text: string, signal: Abor
     prepared !== undefined &&
     ((await renamed(draft, where.folder)) || (await isThere(join(where.folder, `${base}.head`))))
   if (created) await syncFolder(where.root)
-  // This draft where another's was faster, and those of creators that were killed: none can become the cell any more.
+  // Drafts go: this draft where another's was faster, and drafts of creators that were killed. None can become the cell
+  // any more.
   const drafts = (await readdir(where.root)).filter(
     (entry) => entry.startsWith(`.${where.name}.`) && entry.endsWith('.new'),
   )

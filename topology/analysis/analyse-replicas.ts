@@ -57,7 +57,7 @@ function isReplicating(
   )
 }
 
-/** It follows and counts, so that no copy is tried any more: that one failed once is no trouble. */
+/** The replica follows and counts, so that no copy is tried any more: a copy that failed once is no trouble. */
 function countsAsItIs(view: InstanceView, condition: PrimaryCondition, input: AnalysisInput): boolean {
   const isCopied = view.observation?.stored.seeding === true || view.observation?.seedingProgress != null
   return !isCopied && input.expected.syncSet.includes(view.name) && isReplicating(view, condition, input)
@@ -126,7 +126,7 @@ export function analyseSeeding(view: InstanceView): readonly Analysis[] {
   })
 }
 
-/** One finding at most: a wrong source, or else why nothing arrives or nothing is applied. */
+/** A channel has one finding at most: a wrong source, or else why nothing arrives or nothing is applied. */
 function analyseChannel(view: ServingView, condition: PrimaryCondition, input: AnalysisInput): readonly Analysis[] {
   const { channel } = view.observation.server
   const wrong = channel === null ? undefined : wrongSourceOf(view, channel, input)

@@ -10,7 +10,7 @@ export interface Witness {
   readonly members: ReadonlyMap<InstanceName, MemberState>
 }
 
-/** Who speaks of the group, and who of another one that has the same name. */
+/** Witnesses of the group, and witnesses of another group that has the same name. */
 export interface Parted {
   readonly own: readonly Witness[]
   /** Each is of a group that another hand formed (`group_replication_bootstrap_group`), and that is to be ended. */

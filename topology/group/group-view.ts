@@ -34,7 +34,7 @@ export interface GroupView {
 export interface KnownGroup {
   /** `group_replication_group_name` */
   readonly name: string
-  /** Who is to be a member; first whoever is primary by the record. */
+  /** Instances that are to be members; first the primary by the record. */
   readonly expected: readonly InstanceName[]
   /** What a server said longer ago counts for nothing. */
   readonly frozenMs: number

@@ -88,7 +88,7 @@ export class GtidSet {
     return this.subtract(other).count() > other.subtract(this).count()
   }
 
-  /** One after the other, as MySQL prints each: as many as `count()`. */
+  /** Each GTID of the set, as MySQL prints it: as many as `count()`. */
   *each(): Generator<string> {
     for (const [source, intervals] of this.#intervals)
       for (let index = 0; index < intervals.length; index += 2)

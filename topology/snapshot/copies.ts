@@ -17,7 +17,7 @@ export interface SeedingProgress {
 export interface BackupSeen {
   readonly name: string
   readonly stage: 'copies' | 'sends' | 'done' | 'failed'
-  /** Of the data, as far as they are in the store. */
+  /** Bytes of the data that are in the store by now. */
   readonly rawBytes: number
   /** What lies in the store of that. */
   readonly storedBytes: number
@@ -78,7 +78,10 @@ export function describeRehearsal({ name, stage, sentence }: RehearsalSeen): Sen
     : say`rehearsal ${name}: ${text(sentence)}`
 }
 
-/** It failed, and a backup was verified since: nobody need look after that any more. Names are times. */
+/**
+ * The rehearsal failed, and a backup was verified since: nobody need look after that rehearsal any more. Names are
+ * times.
+ */
 export function isOvertaken({ name, stage }: RehearsalSeen, verified: BackupsSeen['verified'] | undefined): boolean {
   if (stage !== 'failed' || verified === undefined || verified === null) return false
   return name < utcMomentOf(verified.verifiedAtMs).replaceAll(/[-:]/g, '')
@@ -91,7 +94,7 @@ export interface BackupsSeen {
   readonly leftovers: number
   /** The newest run that was begun, by its name; null for none. */
   readonly begun: { readonly name: string; readonly whole: boolean } | null
-  /** Of the whole ones that can be read here; null for none. */
+  /** The newest whole backup that can be read here; null for none. */
   readonly newest: {
     readonly name: string
     readonly endedAtMs: number
@@ -127,7 +130,7 @@ export interface BackupsSeen {
 
 /** A row that the primary writes: `regent.heartbeat`. */
 export interface Heartbeat {
-  /** Of the wall clock. */
+  /** Time of the wall clock. */
   readonly atMs: number
   readonly everyMs: number
 }
@@ -157,11 +160,17 @@ export interface ObservedBackups {
    * of. Absent where it was told of none, and from older agents, which cannot hear that of others.
    */
   readonly knowsStore?: boolean
-  /** It can be told `closeHole`. Absent where it can open no store, and from older agents, which do not know that. */
+  /**
+   * The agent can be told `closeHole`. Absent where the agent can open no store, and from older agents, which do not
+   * know that.
+   */
   readonly closesHoles?: true
-  /** It can be seeded from a backup. Absent where it can open no store, and from older agents: these refuse that. */
+  /**
+   * The instance can be seeded from a backup. Absent where the agent can open no store, and from older agents: these
+   * refuse that.
+   */
   readonly seedsFromBackup?: true
-  /** It can be asked what lies in the store. Absent where it can open no store, and from older agents. */
+  /** The agent can be asked what lies in the store. Absent where the agent can open no store, and from older agents. */
   readonly readsStore?: true
   /** As a primary with a store of backups: what lies there. Absent otherwise, and from older agents. */
   readonly backups?: BackupsSeen
@@ -188,7 +197,7 @@ export interface SeedingFailure {
   /** How often, and why the last time. */
   readonly times: number
   readonly error: string
-  /** It was refused: trying again soon would come to the same. Absent for no. */
+  /** The copy was refused: another try soon would come to the same. Absent for no. */
   readonly isRefused?: true
   /** Milliseconds since the last time. */
   readonly agoMs: number

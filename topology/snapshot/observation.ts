@@ -14,7 +14,7 @@ export const observationVersion = 1
  */
 export type ProcessState = 'absent' | 'starting' | 'running' | 'stopped' | 'exiting' | 'dead'
 
-/** One dump thread on this server: a replica that reads its binlog. */
+/** A dump thread on this server: a replica that reads its binlog. */
 export interface DumpThread {
   readonly threadId: number
   readonly user: string
@@ -253,7 +253,7 @@ export interface StoredSummary {
    * of the primary nobody can tell. Absent for no, and from older agents.
    */
   readonly opened?: boolean
-  /** It was in a group that another hand formed, and is `opened` for that. Absent for no, and from older agents. */
+  /** The member was in a group that another hand formed: hence `opened`. Absent for no, and from older agents. */
   readonly forked?: true
   /** New at each agent start and with each newer promise: the copy in the notes tells a volume that went back. */
   readonly incarnation: string
@@ -297,7 +297,7 @@ export type Ask = { readonly id: string; readonly remainingMs: number } & AskedF
 export type AskedFor =
   | {
       readonly wants: 'switchover'
-      /** Who is to be the primary no more. */
+      /** The instance that is to be the primary no more. */
       readonly from: InstanceName
       /** Null for the best one. */
       readonly to: InstanceName | null
@@ -431,7 +431,7 @@ export interface Observation extends ObservedBackups {
   readonly notices: readonly Notice[]
 }
 
-/** One thing that is not there as it is to be. */
+/** A thing that is missing or not as it should be. */
 export interface Lack {
   /** `table regent.marker` */
   readonly what: Heard

@@ -27,7 +27,10 @@ export interface StrangeFollower {
   readonly semiSync: boolean
 }
 
-/** Who follows whom, as the instances' channels say; plain data to be drawn. Every instance is in it exactly once. */
+/**
+ * The tree of replication, as the instances' channels say; plain data to be drawn. Every instance is in the tree
+ * exactly once.
+ */
 export interface ReplicationTree {
   /** Instances that follow none of the cluster's; of each cycle its first instance. */
   readonly roots: readonly ReplicationNode[]

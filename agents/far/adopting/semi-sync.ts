@@ -1,7 +1,7 @@
 /** By name, as a server has them. */
 type Values = Readonly<Record<string, string>>
 
-/** Of MySQL, where the plugin was not loaded before: its owner knew nothing of it. */
+/** MySQL's own values, where the plugin was not loaded before: the owner of the server knew nothing of it. */
 const byDefault = {
   rpl_semi_sync_source_timeout: '10000',
   rpl_semi_sync_source_wait_no_replica: 'ON',

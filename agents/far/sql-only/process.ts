@@ -36,7 +36,7 @@ export class SqlOnlyProcess extends ShownFarProcess implements ProcessPort {
   readonly isClosedBySql = true
   readonly #ports: SqlOnlyProcessPorts
   #life: Life | null = null
-  /** It is closed, to be the next: sessions that close it are of that one. */
+  /** The server is being closed, to be the next mysqld: sessions that close it belong to that next one. */
   #isTaking = false
 
   constructor(ports: SqlOnlyProcessPorts) {

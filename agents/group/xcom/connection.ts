@@ -24,9 +24,9 @@ interface Question {
 }
 
 /**
- * One connection to one member. Answers come in the order of the questions, so a question that is not answered within
- * its deadline ends the connection: the next answer would be taken for that one's. Nothing that arrives, and no end,
- * is ever thrown at anybody but who waits for an answer.
+ * A connection to one member. Answers come in the order of the questions, so a question that is not answered within its
+ * deadline ends the connection: the next answer would be taken for the answer to that question. Only a caller that
+ * waits for an answer hears of an error, an unexpected message or the end.
  */
 export class XcomConnection implements XcomLine {
   readonly address: string

@@ -1,6 +1,6 @@
 import type { Answer, ClientReply, GroupSnapshot, MemberIdentity, Synode } from './messages.ts'
 
-/** One member that answers questions of XCom's protocol, one after the other, until the line ends. */
+/** A member that answers questions of XCom's protocol, one after the other, until the line ends. */
 export interface XcomLine {
   readonly address: string
   readonly isOpen: boolean

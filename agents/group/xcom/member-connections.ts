@@ -28,8 +28,8 @@ export interface MembershipTimings {
 export const membershipTimings: MembershipTimings = { openMs: 3_000, answerMs: 3_000, beatMs: 300 }
 
 /**
- * Who is in the group, read once per change of it, and one open connection to every member. XCom takes a new one every
- * 100 ms only, and a login takes time too: after a death there is none.
+ * The members of the group, read once per change of the group, and an open connection to every member. XCom takes a new
+ * connection every 100 ms only, and a login takes time too: after a death there is no such time.
  */
 export class GroupMembership implements Through {
   readonly asked: MemberIdentity[] = []
@@ -63,7 +63,7 @@ export class GroupMembership implements Through {
     return new Map([...this.#lines].map(([address, line]) => [address, line.silentMs(nowMs)]))
   }
 
-  /** Who is at this address in the group as it was read last. */
+  /** The member at this address, as the group was read last. */
   identityOf(address: string): MemberIdentity | null {
     return this.#group?.configuration.members.find((member) => member.address === address) ?? null
   }
@@ -160,7 +160,7 @@ export class GroupMembership implements Through {
 /** Beats that come so many times later than they should say that this agent stood still. */
 const lateBeats = 3
 
-/** One member: the connection to it, opened again after it was lost. */
+/** A line to one member: the connection to it, opened again after it was lost. */
 class Line {
   readonly #open: () => Promise<XcomLine>
   readonly #timings: MembershipTimings

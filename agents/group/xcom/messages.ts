@@ -19,7 +19,7 @@ export function isLater(one: Synode, other: Synode): boolean {
 }
 
 /**
- * One life of one member. The address alone is no identity: a member that comes back has the same address and another
+ * A life of one member. The address alone is no identity: a member that comes back has the same address and another
  * incarnation.
  */
 export interface MemberIdentity {
@@ -29,7 +29,7 @@ export interface MemberIdentity {
   readonly incarnation: string
 }
 
-/** Who is a member from `start` on. The newest one is perhaps not in force yet. */
+/** The members from `start` on. The newest configuration is perhaps not in force yet. */
 export interface Configuration {
   readonly start: Synode
   readonly bootKey: Synode

@@ -1,7 +1,7 @@
 import type { Clock } from '#common/ports/ports.ts'
 import { blockingLimitMs, nonBlockingLimitMs, type TimedAction, type TimedRequest } from './time-limit.ts'
 
-/** Who waits for the end: a caller with an open connection, or nobody. */
+/** How a caller waits for the end: with an open connection, or not at all. */
 export type Waiting = 'blocking' | 'nonBlocking'
 
 /** Time that a call has. */

@@ -99,7 +99,7 @@ export class ActionDesk {
     return started
   }
 
-  /** Of results that wait, the newest stay, and those not for ever. */
+  /** Results that wait are kept while they are among the newest, and for a limited time. */
   #forgetOld(): void {
     const nowMs = this.#parts.clock.monotonicMs()
     const most = Math.max(leastResults, this.#parts.maxRuns)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 /** A pipe between this process and a command. */
 export interface Pipe {
-  /** This process's end: to read from, or to write to. */
+  /** The end of this process: to read from, or to write to. */
   readonly stream: Socket
   /** The command's end, to be closed once the command has it. */
   readonly commandFd: number
@@ -19,7 +19,7 @@ export interface GuardedPipe extends Pipe {
 }
 
 const atATime = 32
-/** Of more that are free after many calls at once the rest is given up. */
+/** Free pipes that are kept. Many calls at once may leave more; these are given up. */
 const mostFree = 64
 /** Linux: a file that is held, and not opened. Node has no name for it. */
 const holdOnly = 0x200000

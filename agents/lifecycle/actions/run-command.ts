@@ -27,7 +27,7 @@ export interface CommandWorld {
   readonly timers: Timers
 }
 
-/** Of standard error so much goes into a message. */
+/** Bytes of standard error that go into a message. */
 const stderrBytes = 64 * 1024
 /** A killed group closes its pipes at once. A process that has them open later is out of reach. */
 const afterKillMs = 500

@@ -21,13 +21,13 @@ export interface RunnerParts {
   readonly http: HttpCaller
   /** What the agent does itself, by name. */
   readonly builtIn?: ReadonlyMap<string, BuiltInAction>
-  /** Of one call, standard output or the body of an answer. */
+  /** Bytes that one call may give, as standard output or as the body of an answer. */
   readonly outputBytes: number
   /** Aborted when the agent stops: what runs is killed. */
   readonly signal: AbortSignal
 }
 
-/** One run of an action: a call has as many as lists of arguments, and one where it has none. */
+/** A run of an action: a call has as many runs as lists of arguments, and one run where it has no list. */
 interface Run {
   readonly action: Action
   readonly request: ActionRequest
@@ -61,7 +61,7 @@ export class ActionRunner {
     return refusalOf(action, request, this.#builtIn(action) !== undefined)
   }
 
-  /** One run for each list of arguments, one after the other; the first failure ends them. */
+  /** A call runs once for each list of arguments, one run after the other; the first failure ends the call. */
   async #run(action: Action, request: ActionRequest, waiting: Waiting): Promise<ActionResult> {
     const refused = await this.check(action, request)
     if (refused !== undefined) return refused

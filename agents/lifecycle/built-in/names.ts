@@ -16,5 +16,5 @@ export const builtInNames = [
   'dataLoad',
 ] as const
 
-/** Those of them that are streams. */
+/** Built-in actions that are streams. */
 export const builtInStreams: readonly string[] = ['dataDump']

@@ -1,7 +1,7 @@
 /** Tablespaces, and what InnoDB had in its buffer pool. Their names cannot be set otherwise (`failover/settings/`). */
 const atTop = /^(?:ibdata\d+|undo_\d+|ib_buffer_pool|[^/]+\.ib[du])$/
 const redo = /^#innodb_redo\/#ib_redo\d+(?:_tmp)?$/
-/** Of other engines CLONE makes empty tables. */
+/** Tables of other engines are made empty by CLONE. */
 const ofTable = /^[^/#][^/]*\/[^/]+\.(?:ibd|sdi|MYD|MYI|CSV|CSM)$/
 /** Marks in a copy that another folder got. With content they are lists of files that mysqld renames or removes. */
 const mark = /^#clone\/[^/]+$/

@@ -1,7 +1,7 @@
 /** The last entry of a copy stream: what the copy is, and how much of it there must be. */
 export interface CopyNote {
   readonly version: 1
-  /** Of the server that was copied. */
+  /** The version of the server that was copied. */
   readonly mysql: string
   readonly serverUuid: string
   /** Instance and cluster that the copy was made of. */
@@ -11,7 +11,7 @@ export interface CopyNote {
   readonly atLeast: string
   /** What the server had executed when the copy was whole: the copy holds no more than this. */
   readonly atMost: string
-  /** Of the entries before this one. */
+  /** Number of the entries before this one. */
   readonly files: number
   readonly bytes: number
 }

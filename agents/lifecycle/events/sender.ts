@@ -10,7 +10,7 @@ export interface EventStore {
   update(event: KubeEvent): Promise<void>
 }
 
-/** Of KubeBlocks' agent. */
+/** The patience that KubeBlocks' agent has. */
 const patience = { attempts: 3, pauseMs: 200 }
 
 /** Writes Events about one pod. */

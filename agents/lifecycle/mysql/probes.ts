@@ -55,7 +55,7 @@ async function whyUnavailable(parts: RoleParts): Promise<Sentence | undefined> {
   return whyStuck(parts, unavailable[role.is]) ?? whyNotApplying(parts.observer.server)
 }
 
-/** Of a replica clients read: what stands in the way of writes alone is nothing to them. */
+/** Clients of a replica read: what stands in the way of writes alone does not matter to them. */
 const unavailable: Readonly<Record<'primary' | 'secondary', ReadonlySet<WriteProbe>>> = {
   primary: new Set([...unhealthy, 'locked', 'tooManyConnections']),
   secondary: new Set(['stuck', 'tooManyConnections']),

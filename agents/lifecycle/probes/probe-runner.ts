@@ -64,7 +64,7 @@ export class ProbeRunner {
     this.#ends.push(() => timer.cancel())
   }
 
-  /** One run at a time. What comes meanwhile is dropped; a forced run comes after it. */
+  /** Runs follow one another. A run that is due meanwhile is dropped; a forced run comes after the one under way. */
   #run(isForced: boolean): void {
     if (this.#hasEnded) return
     if (this.#isRunning) {

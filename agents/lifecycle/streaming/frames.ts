@@ -11,7 +11,7 @@ export interface Trailer {
   readonly code: 0 | -1
   readonly message: string
   readonly bytes: number
-  /** Of all data, in hexadecimal. */
+  /** The digest of all data, in hexadecimal. */
   readonly sha256: string
 }
 
@@ -63,7 +63,7 @@ export class Unframer extends Transform {
   readonly #hash: Hash = createHash('sha256')
   #waiting: Buffer = Buffer.alloc(0)
   #state: 'preamble' | 'raw' | 'length' | 'data' | 'trailer' | 'whole' = 'preamble'
-  /** Of the frame under way. */
+  /** Bytes of the frame under way that are still to come. */
   #left = 0
   /** Data that was handed on. */
   bytes = 0

@@ -7,7 +7,7 @@ export interface ActionRequest {
   readonly parameters?: Readonly<Record<string, string>>
   /** The older generation's switch: the action has one in the newer. */
   readonly nonBlocking?: boolean
-  /** One run of the command for each inner list. */
+  /** The command runs once for each inner list. */
   readonly arguments?: readonly (readonly string[])[]
   /** Seconds, before those of the action. */
   readonly timeoutSeconds?: number

@@ -60,7 +60,7 @@ export async function loadCopy(
   }
 }
 
-/** Of the disk, or of what this user may have of it. */
+/** No space is left on the disk, or in this user's share of it. */
 function isOutOfSpace(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT')
 }

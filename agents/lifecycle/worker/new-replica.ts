@@ -25,7 +25,7 @@ export interface LoadParts {
 
 /** What is loaded: the replica of a task. */
 export interface LoadOrder extends NewReplica {
-  /** Of the task. */
+  /** The UID of the task. */
   readonly UID: string
 }
 

@@ -10,8 +10,8 @@ import type { Row } from './statements.ts'
 import { describeFailure, errnoOf, isTransport } from './failure.ts'
 
 /**
- * One way into the server. Behind a host and port may be another server, so that way tells whom to expect; a socket
- * lies in the instance’s own folder.
+ * A way into the server. Behind a host and port may be another server, so that way tells whom to expect; a socket lies
+ * in the instance’s own folder.
  */
 export type SqlTarget = (
   { readonly socketPath: string } | (HostTarget & { readonly ownSocket: string }) | (HostTarget & AdoptedTarget)
@@ -26,7 +26,7 @@ export type SqlTarget = (
 export interface AdoptedTarget {
   /** Null where nobody knows yet what is to be there. */
   readonly identity: ServerIdentity | null
-  /** Of which start of that server a session may be; of any unless given. */
+  /** The start of that server to which a session may belong; any start unless given. */
   readonly ownStart?: { allows(startedAt: number): boolean }
 }
 
@@ -57,7 +57,7 @@ export const keeperAttribute = 'regent'
 const packetBytes = 2_097_152
 
 /**
- * One connection of the agent to its server. The connection keeps no deadlines, `SqlPool` does; but whatever waits on a
+ * A connection of the agent to its server. The connection keeps no deadlines, `SqlPool` does; but whatever waits on a
  * connection ends with it.
  */
 export class SqlConnection {

@@ -13,7 +13,9 @@ export const groupAccountStatement = `SELECT CONCAT_WS(' ', u.plugin, u.ssl_type
   (SELECT GROUP_CONCAT(g.PRIV) FROM mysql.global_grants g WHERE g.USER = u.User AND g.HOST = u.Host) AS grants
   FROM mysql.user u WHERE u.User = '${groupUser}' AND u.Host = '%'`
 
-/** These and no others: with BACKUP_ADMIN a joiner would copy another member in place (`accounts.ts`). */
+/**
+ * Grants of the account, and no others: with BACKUP_ADMIN a joiner would copy another member in place (`accounts.ts`).
+ */
 const wantedGrants = ['CONNECTION_ADMIN', 'GROUP_REPLICATION_STREAM']
 /** `ER_MUST_CHANGE_PASSWORD`, `ER_ACCESS_DENIED_ERROR` without and with a password, and of an account without one. */
 const refusals: ReadonlySet<number> = new Set([1820, 1045, 1698, 1044])

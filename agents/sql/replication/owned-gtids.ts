@@ -26,7 +26,7 @@ export function ownedSet(printed: string, except: ReadonlySet<number> = new Set(
     .join()
 }
 
-/** One `uuid:number#thread:tag:number#thread…`. A tag counts for the numbers behind the tag. */
+/** GTIDs of one `uuid:number#thread:tag:number#thread…`. A tag counts for the numbers behind the tag. */
 function gtidsOfSource(source: string, except: ReadonlySet<number>): readonly string[] {
   const [uuid = '', ...parts] = source.split(':')
   let prefix = uuid

@@ -9,15 +9,15 @@ import { departing, isFenced, isServing, type LiveView, type Situation } from '#
 export interface Chosen {
   readonly view: LiveView
   readonly isPrimary: boolean
-  /** Who could not be chosen, and why. */
+  /** Instances that could not be chosen, and why. */
   readonly passedOver: Said
 }
 
 export type BackupPlan = Chosen | { readonly refusal: Sentence }
 
 /**
- * Of whom a base backup is made: the replica that hurts least, since a copy costs its disk. The primary only where no
- * replica can give one, or where a person asks for that one.
+ * The instance that a base backup is made of: the replica that hurts least, since a copy costs its disk. The primary is
+ * chosen only where no replica can give a copy, or where a person asks for the primary.
  */
 export function planBackup(situation: Situation, asked?: InstanceName): BackupPlan {
   const chosen = whomItHurtsLeast(situation, asked)
@@ -49,7 +49,7 @@ export function underWay(
   })[0]
 }
 
-/** Who is preferred as primary is spared. */
+/** Instances with low ordinals cost most: they are preferred as primary, and are spared. */
 function cost({ name }: LiveView): number {
   return -ordinalOf(name)
 }

@@ -13,14 +13,14 @@ export interface ClosedHoles {
   readonly reason: Said
 }
 
-/** One that failed, or has shipped what the primary still misses, is told again after this. */
+/** Time until an instance is told again that failed, or that has shipped what the primary still misses. */
 const againMs = 60_000
 
 interface Holder {
   readonly view: LiveView
-  /** Of what lacks, what its binlogs hold. */
+  /** The part of what the archive lacks that this instance's binlogs hold. */
   readonly holds: GtidSet
-  /** Until then it is left alone: it failed, or has shipped all of that. */
+  /** Time for which the instance is left alone: it failed, or has shipped all of that. */
   readonly waitMs: number
 }
 

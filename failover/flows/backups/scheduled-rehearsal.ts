@@ -18,7 +18,7 @@ export interface ScheduledRehearsal {
   readonly reason: Sentence
 }
 
-/** One that failed is tried again after a day: what made it fail may be gone. */
+/** A rehearsal that failed is tried again after a day: its cause may be gone. */
 const againMs = 86_400_000
 /** All words of one such span of time name one rehearsal, whoever says them. */
 const spanMs = 600_000

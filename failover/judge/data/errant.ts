@@ -43,8 +43,9 @@ export function errantKind(situation: Situation, view: LiveView): Errant {
 }
 
 /**
- * Of GTIDs that its server did not issue somebody else may hold another transaction under the same name. An older agent
- * reads nothing, and that of an older primary writes no empty ones.
+ * Errant GTIDs that another server issued are not emptied: an instance elsewhere may hold another transaction under the
+ * same name. An older agent of the replica reads no errant set; an older agent of the primary writes no empty
+ * transactions.
  */
 function canBeEmptied({ snapshot, record }: Situation, { observation }: LiveView, errant: GtidSet): boolean {
   const { errantTold, server } = observation

@@ -39,9 +39,9 @@ export function lacksNoMore({ passedOver }: Situation, other: InstanceView, view
 }
 
 /**
- * It acknowledges more than it holds, and is told to stop: where another counted replica lacks less, or where there is
- * no other replica that could be made whole first. What all of them lack, the primary alone has either way: it goes on
- * with those who hold all that is written from now on, and one is seeded after the other.
+ * A member with a hole acknowledges more than it holds, and is told to stop in two cases: another counted replica lacks
+ * less, or no other replica could be made whole first. What all counted replicas lack, the primary alone has either
+ * way. So members that hold all that is written from now on go on, and are seeded one after the other.
  */
 export function mustStopForHole(situation: Situation, view: InstanceView): boolean {
   if (!hasHole(situation, view)) return false

@@ -58,8 +58,8 @@ export function revocation(situation: Situation, epoch: number): Revocation {
 }
 
 /**
- * One whose GTIDs were reset cannot say what it acknowledged. One that ran without a binary log can, as far as anybody
- * can: what it committed meanwhile has no name.
+ * A primary whose GTIDs were reset cannot say what it acknowledged. A primary that ran without a binary log can, as far
+ * as anybody can: what it committed meanwhile has no name.
  */
 function speaksForItself(primary: Promised | undefined): primary is Promised {
   if (primary?.report.asPrimary !== true) return false

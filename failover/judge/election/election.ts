@@ -47,8 +47,8 @@ export function elect(situation: Situation, promised: readonly Promised[], union
     else reasons.push(say`${instanceOf(candidate.member)} is not chosen: ${why}`)
   }
   const leaves = ({ member }: Promised) => wishes.leaving.includes(instanceOf(member))
-  // One whose server must be started first, or who brings what nobody promised, leads only where nobody else holds
-  // everything.
+  // A candidate whose server must be started first, or that brings what nobody promised, leads only where no other
+  // candidate holds everything.
   const burdens = (one: Promised) => 2 * Number(isDeadHolder(one.view)) + Number(!union.contains(one.holds))
   const ranked = allowed.toSorted(
     (a, b) => burdens(a) - burdens(b) || Number(leaves(a)) - Number(leaves(b)) || compare(situation, a, b),

@@ -49,8 +49,8 @@ export function failoverBudget({
 }
 
 /**
- * One comes back per window, one after the other; a failover that no gate could hold back never makes it worse than
- * empty.
+ * Failovers come back one per window, one after the other. A failover that no gate could hold back never makes the
+ * budget worse than empty.
  */
 function whenFull(used: readonly number[], most: number, windowMs: number): number {
   const [oldest = -Infinity] = used

@@ -7,12 +7,15 @@ import { whyDoubted } from '../data/doubted-data.ts'
 import { isServing, liveViews, viewNamed, type LiveView, type Situation } from '../situation.ts'
 import { whyUnfit } from './election.ts'
 
-/** Of doubts about a candidate that whoever accepts the loss accepts too: that they do not count. */
+/** The doubts about a candidate that a person accepts together with the loss: each field takes one doubt away. */
 export interface Accepted {
   readonly forgetful?: false
   readonly fromThePast?: false
   readonly opened?: false
-  /** Nor does any other doubt: what such a one lacks nobody can count, and a person names it. */
+  /**
+   * No doubt counts at all, neither these nor others: nobody can count what such a candidate lacks, and a person names
+   * the candidate.
+   */
   readonly anything?: true
 }
 
@@ -22,10 +25,10 @@ export interface ForcedCandidates {
 }
 
 /**
- * Who may be asked to lead by force: whoever runs and is no old copy, or old copies where nothing else is left. One
- * that may have forgotten what it acknowledged, or was open for writes as a replica, leads only where nobody of these
- * may lead otherwise, or could get what that one holds. One whose GTIDs do not tell what it holds leads only where
- * nobody else is left, and a person names it.
+ * The candidates for a forced failover: every running instance that is no old copy, or old copies where nothing else is
+ * left. A candidate that may have forgotten what it acknowledged, or was open for writes as a replica, leads only where
+ * no better candidate may lead or could get what that candidate holds. A candidate whose GTIDs do not tell what it
+ * holds leads only where nobody else is left, and a person names it.
  */
 export function forcedCandidates(situation: Situation, to: InstanceName | null): ForcedCandidates {
   const known = knownCandidates(situation)
@@ -73,7 +76,7 @@ function inNoDoubt({ gtidsReset: _, binlogOff: __, ...stored }: StoredSummary): 
   }
 }
 
-/** Who leads by force only where a person names that one; null where somebody else may lead, or nobody. */
+/** The instance that leads by force only where a person names it; null where another instance may lead, or none may. */
 export function onlyByName(situation: Situation): InstanceName | null {
   const { members, accepted } = forcedCandidates(situation, null)
   const asked = knownCandidates(situation).filter(({ observation }) => members.includes(observation.member))

@@ -11,8 +11,8 @@ import { isServing, liveView, type LiveView, type Situation } from '../situation
  */
 
 /**
- * Who may lead after a failover: the sync set. Where the dead primary gives the rest, anybody against whom nothing
- * speaks: what one lacks is known from the promise of the primary's agent.
+ * Candidates after a failover: the sync set. Where the dead primary gives the rest, the candidates are all instances
+ * against which nothing speaks: what a candidate lacks is known from the promise of the primary's agent.
  */
 export function candidatesIn(situation: Situation): readonly MemberId[] {
   const { record, spec } = situation

@@ -11,15 +11,15 @@ import { departing, isServing, liveView, type Situation } from '../situation.ts'
 /** A primary that was elected and does not take writes yet: it applies what it had received. */
 export interface Opening {
   readonly sentence: Sentence
-  /** Who is to be elected in its place; null while it is waited for. */
+  /** The instance to be elected in its place; null while Regent waits for the primary. */
   readonly successor: InstanceName | null
   /** Look again after this long. */
   readonly revisitMs: number
 }
 
 /**
- * One that has at most this part of it left to apply is worth another election. So each further one has ten times less
- * to wait for, and two slow ones do not take turns.
+ * A candidate with at most this part of the primary's backlog left to apply is worth another election. So each further
+ * candidate has ten times less to wait for, and two slow candidates do not take turns.
  */
 const worthPart = 10
 
@@ -54,9 +54,9 @@ function slowOpening(situation: Situation, seen: Observation, sentence: Sentence
 }
 
 /**
- * Who is elected in place of a primary that opens too slowly: a member of the sync set that holds the whole set the
- * primary was elected for, and has nothing left to apply, or at most a tenth of what the primary has. Only where the
- * sync set alone can revoke its epoch: the slow one goes on applying until somebody else leads.
+ * The successor of a primary that opens too slowly: a member of the sync set that holds the whole set the primary was
+ * elected for, and has nothing left to apply, or at most a tenth of what the primary has. A successor is named only
+ * where the sync set alone can revoke the epoch: the slow primary goes on applying until somebody else leads.
  */
 function successorOf(
   situation: Situation,

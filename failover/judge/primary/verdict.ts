@@ -198,8 +198,8 @@ function judgeByOthers(situation: Situation, name: string, heardAtMs: number | n
 }
 
 /**
- * One that waits for its copy never connected, and what it does not hear says nothing. One that counts was connected,
- * or is as good as all there is.
+ * A replica that waits for its copy never connected: its silence about the source says nothing. A counted replica was
+ * connected, or no better witness is left.
  */
 function hasTried({ stored: { assignment, seeding } }: Observation): boolean {
   return assignment?.counted === true || (assignment?.sourceReady !== false && !seeding)

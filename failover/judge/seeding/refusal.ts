@@ -3,7 +3,7 @@ import type { Situation } from '../situation.ts'
 
 /** What an instance holds may change while it is told to give it up: so often that is no reason to say so. */
 const patience = 5
-/** One that refuses for the same reason again and again is not asked twice a second. */
+/** An agent that refuses for the same reason again and again is not asked twice a second. */
 export const refusedAgainMs = 10_000
 
 /** Its agent has refused to be seeded so often, for the same reason, that only a person may know what helps. */

@@ -35,7 +35,10 @@ export interface DueSeeding extends Origin {
   readonly beside: boolean
 }
 
-/** Who is to be seeded now: those that may give up what they have, then those that must not. `primary` answers. */
+/**
+ * Seedings that are due now: first of instances that may give up what they have, then of members that must keep it.
+ * `primary` answers.
+ */
 export function seedingsDue(situation: Situation, primary: LiveView): readonly DueSeeding[] {
   const unspared = situation.spec.reseed === 'automatic' ? unsparedMembers(situation, primary) : []
   return [
@@ -61,7 +64,7 @@ function outsideDue(situation: Situation, primary: LiveView): readonly DueSeedin
   })
 }
 
-/** It leads, stands for something, or its agent would not say that it was copied. */
+/** The instance leads, stands for something, or its agent would not say that it was copied. */
 function staysAsItIs(record: ClusterRecord, observation: Observation): boolean {
   const { member, stored } = observation
   if (member === record.primary || (record.syncSet.includes(member) && !stored.seeding)) return true
@@ -72,7 +75,10 @@ function standsInFor(situation: Situation, other: InstanceView | undefined, view
   return isFollowing(other, situation) && lacksNoMore(situation, other, view)
 }
 
-/** It acknowledges, hole or not, until one that does not count now is a copy and counts: then it is spared. */
+/**
+ * The member acknowledges, hole or not, until an instance that does not count now is a copy and counts: then the member
+ * is spared.
+ */
 function waitsForAnother(situation: Situation, view: LiveView): boolean {
   const { record, snapshot } = situation
   const [going, counted] = [departing(situation), countedMembers(record)]
@@ -133,13 +139,18 @@ export function servingOn(
     .at(0)
 }
 
-/** It receives, says so, and has what it says. Whether it can apply that is another matter. */
+/**
+ * The replica receives, acknowledges, and has what it acknowledges. Whether the replica can apply that is another
+ * matter.
+ */
 function servesOn(situation: Situation, view: LiveView): boolean {
   const { server } = view.observation
   return server?.channel?.ioRunning === 'yes' && server.channel.semiSync && !hasHole(situation, view)
 }
 
-/** It cannot follow as it is. Where the sync set cannot spare it, it is copied beside what it has. */
+/**
+ * The instance cannot follow as it is. Where the sync set cannot spare the instance, it is copied beside what it has.
+ */
 export function needsCopy(situation: Situation, view: LiveView, primary: LiveView): boolean {
   return !view.observation.stored.seeding && whyOnlyCopied(situation, view, primary) !== null
 }
@@ -157,8 +168,9 @@ function whyOnlyCopied(situation: Situation, view: LiveView, primary: LiveView):
 }
 
 /**
- * It acts on this revision, in which it counts or does not: before it knows that it does not, its agent refuses to give
- * up what it has. Or it cannot be told, because of a seeding that an earlier epoch began and nobody ended.
+ * The agent acts on this revision, in which the instance counts or does not: before the agent knows that the instance
+ * does not count, the agent refuses to give up what the instance has. Or the agent cannot be told, because of a seeding
+ * that an earlier epoch began and nobody ended.
  */
 function isTold(
   { record }: Situation,
@@ -204,7 +216,7 @@ function whyReseedAtOnce(situation: Situation, { name, observation }: LiveView):
     : null
 }
 
-/** Those that changed no data are made good at the primary (`failover/flows/emptying.ts`). */
+/** Errant transactions that changed no data are made good at the primary (`failover/flows/emptying.ts`). */
 function whyErrant(situation: Situation, view: LiveView): Sentence | null {
   if (errantKind(situation, view) !== 'harmful') return null
   const errant = provenErrant(situation, view)
@@ -240,10 +252,10 @@ function lacksAll(situation: Situation, view: LiveView, primary: LiveView): numb
 }
 
 /**
- * It holds nothing and is to be copied: were it to connect first, it would receive something at once, be empty no more,
- * and apply all that ever happened. Where it cannot be copied, or a person decides about that, it follows. While
- * nothing is known of it, it goes on with what it was told; while nothing is known of the primary, it waits until
- * somebody knows how much there is to copy.
+ * An instance that holds nothing is to be copied. Connected first, the instance would receive something at once, be
+ * empty no more, and apply all that ever happened. Where no copy is possible, or a person decides about that, the
+ * instance follows. While nothing is known of the instance, it goes on with what it was told. While nothing is known of
+ * the primary, the instance waits until somebody knows how much there is to copy.
  */
 export function waitsForItsCopy(situation: Situation, view: LiveView, primary: LiveView | undefined): boolean {
   const { server, stored } = view.observation

@@ -148,7 +148,7 @@ function tellOfMissing(found: readonly Found[], tell: (line: string) => void): v
     }
 }
 
-/** Those that follow nobody come first. */
+/** Servers that follow nobody come first. */
 function adoptionOf(found: readonly Found[], { cluster, mysql, knownAt }: DiscoverOptions): Adoption {
   const inOrder = found.toSorted((one, other) => one.server.channels.length - other.server.channels.length)
   const hosts = inOrder.map(({ address, also, server }) => {

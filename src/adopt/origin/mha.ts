@@ -92,7 +92,7 @@ function meaningOf({ file, number, section, key, value }: MhaLine): string {
     : `${shown}  –  no counterpart: ${meaning.none}`
 }
 
-/** Of a key that MHA does not know, too: a password that is misspelt is one. */
+/** A key with a secret, even if MHA does not know the key: a misspelt password is a password. */
 function isSecret(key: string): boolean {
   return secretParameters.has(key) || /pas+w/.test(key)
 }

@@ -50,7 +50,8 @@ export function discoverer(folder: AdoptedFolder, clusters: Clusters, search: ty
     const looks = clusters.list.flatMap((one) => one.looks)
     const knownAt = (seen: SeenServer) => looks.find(({ server }) => server && isSameServer(server, seen))?.host
     const found = await findBy(accounts, { host, port }, (start, options) => search(start, { ...options, knownAt }))
-    // One after the other: two at once would adopt the same servers twice, or lose what the first of them added.
+    // Adoptions follow one another: two at once would adopt the same servers twice, or lose what the first of them
+    // added.
     return inOrder(() => keep({ host, port }, found))
   }
 }
@@ -140,7 +141,7 @@ async function refuseManaged(folder: AdoptedFolder, found: Adoption): Promise<vo
   }
 }
 
-/** Those that are there keep their places, and so their names. Those of other clusters stay there. */
+/** Hosts that are there keep their places, and so their names. Hosts of other clusters stay in those. */
 function extended(
   known: Adoption,
   { found, adopted }: { readonly found: Adoption; readonly adopted: readonly Adoption[] },
@@ -151,7 +152,7 @@ function extended(
   return checkAdoption('what was found', { ...known, hosts: [...known.hosts, ...added] })
 }
 
-/** Of the name of the host; another one where that is taken, or would be no name of a cluster. */
+/** The host's name; another one where that is taken, or would be no name of a cluster. */
 function freeName(host: string, taken: ReadonlySet<string>): string {
   const short = host.split('.', 1)[0] ?? ''
   const base = isClusterName(short) ? short : nameUntilKept

@@ -19,7 +19,7 @@ export interface WatchingParts {
   readonly wantsMore: () => boolean
 }
 
-/** Those that the folder names and nobody manages: begun, exchanged and ended as their files come, change and go. */
+/** Clusters that the folder names and nobody manages: begun, exchanged and ended as their files come, change and go. */
 export class WatchedClusters {
   readonly #folder: AdoptedFolder
   readonly #parts: WatchingParts
@@ -36,7 +36,7 @@ export class WatchedClusters {
     return [...this.#running.values()].map(({ cluster }) => cluster).filter((one) => one !== undefined)
   }
 
-  /** One after the other: two at once would both begin the cluster of a new file, and one of these never ended. */
+  /** Calls follow one another: two at once would both begin the cluster of a new file, and one of these never ended. */
   follow(): Promise<void> {
     return this.#inOrder(() => this.#follow())
   }
@@ -61,14 +61,14 @@ export class WatchedClusters {
     for (const cluster of this.list) cluster.stop()
   }
 
-  /** One that cannot be read is told of, and left out until its file changes. */
+  /** A file that cannot be read is told of, and its cluster left out until the file changes. */
   async #begin(file: string): Promise<WatchedCluster | undefined> {
     const { log, store, wantsMore } = this.#parts
     try {
       const adoption = await readAdoption(file)
       const { cluster: name } = adoption
       const timeline = timelinePath(this.#folder, name)
-      // One after the other: a file that is older never takes the place of a newer one.
+      // Timelines are written one after the other: an older one never takes the place of a newer one.
       let kept: Promise<unknown> = Promise.resolve()
       const cluster = new WatchedCluster(adoption, {
         ...{ world: realWorld, log, login: loginOf, wantsMore },

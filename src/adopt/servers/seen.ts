@@ -6,7 +6,7 @@ export interface BinlogPosition {
   readonly position: number
 }
 
-/** One replication channel of a server. */
+/** A replication channel of a server. */
 export interface SeenChannel {
   readonly name: string
   readonly sourceHost: string
@@ -64,13 +64,13 @@ export interface ServerFacts {
   readonly listed: readonly ListedReplica[]
   /** Hosts whose sessions read the binlog. */
   readonly dumpHosts: readonly string[]
-  /** Of the account that looks, as `SHOW GRANTS` has them. */
+  /** Grants of the account that looks, as `SHOW GRANTS` has them. */
   readonly grants: readonly string[]
   /** Privileges that the account lacks, by what was refused. */
   readonly lacks: readonly string[]
 }
 
-/** One look at a server. */
+/** A look at a server. */
 export interface SeenServer extends ServerFacts {
   /** `Rpl_semi_sync_source_status`: its writes wait for replicas, and it has not given that up after its time-out. */
   readonly semiSyncWaits: boolean

@@ -13,7 +13,7 @@ export interface Login {
 
 export type Row = Readonly<Record<string, unknown>>
 
-/** One session at a server that Regent only looks at: statements that read, and none that changes anything. */
+/** A session at a server that Regent only looks at: statements that read, and none that changes anything. */
 export class ServerSession {
   readonly #connection: Connection
   readonly #address: HostAddress

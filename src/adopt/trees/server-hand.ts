@@ -39,7 +39,7 @@ function isPlain(step: Step): step is Of<Plain> {
 
 type Of<Do extends Step['do']> = Extract<Step, { readonly do: Do }>
 
-/** One server of a watched cluster, while a plan is carried out: a session of its own, and nothing remembered. */
+/** A server of a watched cluster, while a plan is carried out: a session of its own, and nothing remembered. */
 export class ServerHand {
   readonly #host: AdoptedHost
   readonly #hosts: readonly AdoptedHost[]
@@ -252,7 +252,7 @@ export class ServerHand {
     return { user: replication.user, password, encrypted: mysql.caFile !== undefined }
   }
 
-  /** Who asked is to see how that went; a source that does not answer is no failure of the step. */
+  /** The caller is to see how the connection went; a source that does not answer is no failure of the step. */
   async #connects(): Promise<void> {
     const { clock, timers } = this.#world
     const endMs = clock.monotonicMs() + connectsWithinMs

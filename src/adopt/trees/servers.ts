@@ -39,7 +39,7 @@ export class Servers {
     }
   }
 
-  /** Who takes writes just now, of all that answer. */
+  /** Servers that take writes just now, of all that answer. */
   async writers(): Promise<ReadonlySet<string>> {
     const names = this.#hosts.map(({ instance }) => instance)
     const takes = async (name: string): Promise<boolean> => {

@@ -5,7 +5,7 @@ import type { BinlogPosition } from '../servers/seen.ts'
 /** How one server is spoken to about its replication. */
 export interface Speech {
   readonly dialect: Dialect
-  /** Of its only channel; '' for the default one. */
+  /** The name of its only channel; '' for the default one. */
   readonly channel: string
 }
 

@@ -157,7 +157,7 @@ export class ModelTree {
     if (server.applied !== to) throw new Error(`${name} is at ${server.applied} and not at ${to}`)
   }
 
-  /** One transaction of its source; false where there is none. */
+  /** Applies one transaction of the source; false where there is none. */
   #apply(name: string, until: number): boolean {
     const server = this.#of(name)
     const source = this.#sourceOf(server)

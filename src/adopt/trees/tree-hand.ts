@@ -18,7 +18,7 @@ export interface TreeHandParts {
 
 /** What became of a change whose manager died. */
 export interface Finished {
-  /** Who leads by that; null where all was put right again instead. */
+  /** The server that leads after the change; null where all was put right again instead. */
   readonly leads: string | null
   readonly failed: readonly string[]
 }
@@ -174,7 +174,9 @@ export class TreeHand {
     return { ...ended, failed: [late.why, ...ended.failed] }
   }
 
-  /** One leads; each of the others follows for itself. Rejects where nobody knows whether that one leads. */
+  /**
+   * The first server leads; each of the others follows for itself. Rejects where nobody knows whether the first leads.
+   */
   async #lead([lead, ...others]: readonly Step[], servers: Servers): Promise<Ended> {
     if (lead === undefined) return { leads: null, failed: [], left: null }
     for (let attempt = 1; ; attempt += 1) {
@@ -269,7 +271,7 @@ async function whyLate(steps: readonly Step[], servers: Servers): Promise<Late |
   return { opens, why }
 }
 
-/** It is done there, or has that one for its source. */
+/** The step is done at such a server, or has one for its source. */
 function touches(step: Step, names: ReadonlySet<string>): boolean {
   return names.has(whose(step)) || namesIn(step).some((name) => names.has(name)) || sourceIn(step, names)
 }

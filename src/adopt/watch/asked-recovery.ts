@@ -36,7 +36,7 @@ export class AskedRecovery {
   }
 }
 
-/** Of a manager that is gone: how long that took is not known. */
+/** A recovery of a manager that is gone: how long it took is not known. */
 export function endedLater(recovery: WatchedRecovery, ended: RecoveryEnded): WatchedRecovery {
   const atMs = recovery.timeline.at(-1)?.atMs ?? 0
   return withEnd({ ...recovery, timeline: [...recovery.timeline, { atMs, what: ended.sentence }] }, ended)

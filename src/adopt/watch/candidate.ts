@@ -6,7 +6,7 @@ import { channelOf } from './links.ts'
 import { answers, type AnsweredLook, type Look } from './look.ts'
 import { follows } from './primary.ts'
 
-/** Who would be promoted, and from whom it would first get what it lacks. */
+/** The server that would be promoted, and the server from which it would first get what it lacks. */
 export interface Choice {
   readonly candidate: AnsweredLook
   /** The one that has got most; the candidate itself where nobody has more. */
@@ -49,7 +49,7 @@ export function elect(primary: Look, looks: readonly Look[], mode: Adoption['mod
   }
 }
 
-/** It follows the primary, or one that does. */
+/** The server follows the primary, or a server that does. */
 function isBelow(look: Look, primary: Look, looks: readonly Look[], depth = 0): boolean {
   if (follows(look, primary, looks)) return true
   const source = looks.find((one) => follows(look, one, looks))
@@ -116,7 +116,10 @@ function whyUnfitData(look: AnsweredLook, primary: Look, looks: readonly Look[])
   return errant.isEmpty() ? undefined : say`it has ${counted(errant.count(), 'errant transaction')}`
 }
 
-/** Of another series: a replica of an older one cannot read what it writes. */
+/**
+ * Whether `one` is of an older series than `other`: a replica of an older series cannot read what a newer server
+ * writes.
+ */
 function isOlder(one: string, other: string): boolean {
   const [a, b] = [seriesOf(one), seriesOf(other)]
   return a.major !== b.major ? a.major < b.major : a.minor < b.minor

@@ -128,7 +128,7 @@ export function refusalsOfAll(adoption: Adoption, looks: readonly Look[]): reado
   return [...twins(looks), ...strangers(adoption, looks), ...loops(adoption, looks)]
 }
 
-/** One server under two names, or two servers that take themselves for one. */
+/** A server under two names, or two servers that take themselves for one. */
 function twins(looks: readonly Look[]): readonly string[] {
   return looks.filter(answers).flatMap((look, at, all) => {
     const twin = all.slice(0, at).find(({ server }) => server.uuid !== '' && server.uuid === look.server.uuid)

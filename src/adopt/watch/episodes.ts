@@ -23,7 +23,7 @@ export class Episodes {
     return this.#ended
   }
 
-  /** Of one that somebody asked for, as it is now. */
+  /** Keeps a recovery that somebody asked for, as it is now. */
   put(recovery: Recovery): void {
     const others = this.#ended.filter(({ id }) => id !== recovery.id)
     const isNew = others.length === this.#ended.length

@@ -7,7 +7,7 @@ import type { AnsweredLook, Look } from './look.ts'
 /** How far a replica has got what its source wrote. */
 export interface Holdings {
   readonly gtids: GtidSet
-  /** Of the source's binlog; null where it follows another server. */
+  /** The place in the source's binlog; null where the replica follows another server. */
   readonly read: BinlogPosition | null
 }
 

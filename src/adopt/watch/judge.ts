@@ -17,7 +17,7 @@ export interface Judgement {
   /** Null while that is not known. */
   readonly writable: boolean | null
   readonly sentence: Sentence
-  /** Who would be promoted; null where nobody would. */
+  /** The instance that would be promoted; null for none. */
   readonly would: string | null
   readonly reasons: readonly Sentence[]
   readonly analyses: readonly Analysis[]

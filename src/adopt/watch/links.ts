@@ -14,7 +14,7 @@ export function channelOf(look: Look, looks: readonly Look[]): SeenChannel | und
   return channels.find((channel) => sourceOf(channel, looks) !== undefined) ?? channels[0]
 }
 
-/** Who of the cluster is the source: by `server_uuid`, else by one of its addresses. */
+/** The source within the cluster: by `server_uuid`, else by one of its addresses. */
 export function sourceOf(channel: SeenChannel, looks: readonly Look[]): Look | undefined {
   const byUuid = looks.find((look) => channel.sourceUuid !== '' && look.server?.uuid === channel.sourceUuid)
   if (byUuid !== undefined) return byUuid
@@ -33,7 +33,7 @@ function addressesOf({ host, server }: Look): readonly HostAddress[] {
   ]
 }
 
-/** Who follows whom, by the one model that all clusters have. */
+/** The tree of replication, by the one model that all clusters have. */
 export function treeOf(cluster: string, looks: readonly Look[]): ReplicationTree {
   return buildReplicationTree(snapshotOf(cluster, looks))
 }

@@ -11,7 +11,7 @@ import { whatNoSshMeans } from './without-ssh.ts'
 
 /** What several servers lack in the same words, or the whole cluster does. */
 export interface Need extends Lack {
-  /** Of the requirement. */
+  /** The name of the requirement. */
   readonly name: string
   /** Empty: the whole cluster. */
   readonly instances: readonly string[]

@@ -14,9 +14,9 @@ export type PrimaryState =
   | { readonly kind: 'serving'; readonly look: AnsweredLook }
   /** mysqld is there: too many connections, or an account that is refused, is no death. */
   | { readonly kind: 'alive'; readonly look: Look; readonly why: Sentence }
-  /** It does not answer, and replicas still show that they receive from it. */
+  /** The primary does not answer, and replicas still show that they receive from it. */
   | { readonly kind: 'unreachable'; readonly look: Look; readonly why: Sentence }
-  /** It does not answer, and nobody can testify. */
+  /** The primary does not answer, and nobody can testify. */
   | { readonly kind: 'unknown'; readonly look: Look; readonly why: Sentence }
   | { readonly kind: 'dead'; readonly look: Look; readonly why: Sentence }
 
@@ -24,8 +24,9 @@ export type PrimaryState =
 export const patienceWithPrimaryMs = 900
 
 /**
- * One that takes writes and is followed, else whom most follow. Followers that answer come first: what the others were
- * seen to follow may be long ago. Of equals the one that takes writes, the one it was before, the first.
+ * A server that takes writes and is followed, else the server that most follow. Followers that answer come first: what
+ * the others were seen to follow may be long ago. Among equals come first the server that takes writes, then the
+ * primary of before, then the first in the list.
  */
 export function findPrimary(tree: ReplicationTree, looks: readonly Look[], before: string | null): Look | undefined {
   const living = new Set(looks.filter(answers).map(({ host }) => host.instance))
@@ -40,7 +41,7 @@ export function findPrimary(tree: ReplicationTree, looks: readonly Look[], befor
   return roots.toSorted((one, other) => difference(other.rank, one.rank))[0]?.look
 }
 
-/** One that nobody follows leads where it takes writes, or is alone. */
+/** A server that nobody follows leads where it takes writes, or is alone. */
 function mayBePrimary(look: Look, size: number, looks: readonly Look[]): boolean {
   if (takesWrites(look) || looks.length === 1) return true
   return size > 1 && !looks.filter(takesWrites).some((writer) => isBetween(look, writer, looks))

@@ -42,7 +42,7 @@ export interface WatchedPorts {
 const freshWithinMs = 5_000
 const lookAgainMs = 20
 
-/** One cluster that Regent only watches: its looks, what is judged of them, and who listens. */
+/** A cluster that Regent only watches: its looks, what is judged of them, and its listeners. */
 export class WatchedCluster {
   readonly adoption: Adoption
   readonly #ports: WatchedPorts
@@ -94,13 +94,13 @@ export class WatchedCluster {
     return this.#episodes.list
   }
 
-  /** One that somebody asked for, as it is now. */
+  /** Notes a recovery that somebody asked for, as it is now. */
   noteRecovery(recovery: Recovery): void {
     this.#episodes.put(recovery)
     this.#ports.keep(this.#episodes.ended)
   }
 
-  /** Those that a manager before this one has begun, and not ended. */
+  /** Ends recoveries that a manager before this one has begun, and not ended. */
   endRecoveries(ended: RecoveryEnded): void {
     for (const recovery of this.#episodes.ended)
       if (recovery.outcome === 'running') this.noteRecovery(endedLater(recovery, ended))

@@ -87,7 +87,7 @@ async function adoptInto(
     return
   }
   await refuseNameOfLocal(adoption.cluster)
-  // Whoever is refused has adopted nothing.
+  // A command that is refused has adopted nothing.
   await refuseOtherPort(options.port)
   const door = await interfaceSaid(options, served)
   await prepareFolder(folder)

@@ -6,7 +6,7 @@ export interface NowOptions extends DryRunOptions {
   readonly wait: boolean
 }
 
-/** Of commands that a manager can answer, too. */
+/** Options of commands that a manager can answer, too. */
 export interface AskedOptions extends ApiOptions, StoredOptions {}
 
 export interface StoredOptions extends OutputOptions, BackupStoreOptions {

@@ -16,7 +16,7 @@ export interface BackupStoreOptions {
 
 const longest = 1_024
 
-/** Of commands that a manager can answer, too. */
+/** Words about commands that a manager can answer, too. */
 export const storeAsked =
   'default: the store of the local cluster’s spec; of a cluster elsewhere an agent reads its own store'
 export const clusterAsked = '(default: the only one there); <namespace>/<name> on Kubernetes; with --from its folder'

@@ -37,7 +37,7 @@ export interface FoundManagers {
   readonly token: string
   /** PEM. */
   readonly ca: string
-  /** Those that are ready, or that run where none is ready, the leader first. At least one. */
+  /** Pods that are ready, or that run where none is ready, the leader first. At least one. */
   readonly pods: readonly ManagerPod[]
 }
 

@@ -24,7 +24,7 @@ export class ManagerRoute implements ApiRoute, AsyncDisposable {
   readonly #connection: KubeConnection
   readonly #namespace: string
   readonly #ending = new AbortController()
-  /** One for each pod, the leader's first. */
+  /** An agent for each pod, the leader's first. */
   #agents: readonly Agent[] | undefined
 
   private constructor(connection: KubeConnection, namespace: string, found: FoundManagers) {

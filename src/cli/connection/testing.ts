@@ -15,7 +15,7 @@ export interface ManagerOptions {
   /** Its containers run; so they do where it is ready. */
   readonly runs?: boolean
   readonly certificate?: TestCertificate
-  /** Of the container; the fake pod listens there. */
+  /** The container's port; the fake pod listens there. */
   readonly port?: number
 }
 

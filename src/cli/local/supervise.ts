@@ -11,7 +11,7 @@ import { Supervisor } from '#local/supervisor/supervisor.ts'
  * by the next one.
  */
 export async function supervise(dir: string): Promise<void> {
-  // Whoever runs this by hand on another folder is told so, not a log.
+  // A person who runs this by hand on another folder is told so, not a log.
   await readCluster(dir)
   const log = createLogger({ level: 'info', name: 'supervisor' })
   process.on('uncaughtException', (error) => {

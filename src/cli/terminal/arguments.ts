@@ -67,7 +67,7 @@ export function instanceArgument(text: string): string {
   throw new InvalidArgumentError('Instances are named <cluster>-<ordinal>, for example demo-0.')
 }
 
-/** Whoever leads now, of the only cluster or of one that is named: `primary`, `demo/primary`. */
+/** The primary of now, of the only cluster or of a named one: `primary`, `demo/primary`. */
 export function instanceOrPrimary(text: string): string {
   const cluster = /^(?:(.*)\/)?primary$/.exec(text)
   if (cluster === null) return instanceArgument(text)

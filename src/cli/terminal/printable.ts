@@ -32,7 +32,7 @@ export function forTerminal(line: string, colour: boolean): string {
     .join('')
 }
 
-/** One line of a table's cell, too. */
+/** A table's cell, as one line. */
 export function inOneLine(cell: string): string {
   return cell.replace(/[\t\n]/g, inEscape)
 }

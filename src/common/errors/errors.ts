@@ -39,7 +39,7 @@ export function codeOf(error: unknown): ErrorCode {
   return error instanceof RegentError ? error.code : 'REGENT_INTERNAL'
 }
 
-/** One line about any thrown value. */
+/** A line about any thrown value. */
 export function describeError(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -24,7 +24,7 @@ export function isDistrust(error: unknown): boolean {
   return code === 'ERR_TLS_CERT_ALTNAME_INVALID' || complaintAboutPeer(code) !== undefined
 }
 
-/** One line about a failed request; certificates are named as what is wrong. */
+/** A line about a failed request; certificates are named as what is wrong. */
 export function describeFailure(error: unknown): Sentence {
   const { code, reason } = error as { readonly code?: string; readonly reason?: string }
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')

@@ -8,7 +8,7 @@ import { rotatingFile, type RotatingFileOptions } from './rotating-file.ts'
 export type { Logger } from 'pino'
 
 export interface LoggerOptions {
-  /** One of `logLevels`. */
+  /** A level of `logLevels`. */
   readonly level: string
   /** Which process speaks: `manager`, `agent shop-0`. */
   readonly name: string

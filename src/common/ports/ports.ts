@@ -50,7 +50,7 @@ export interface Machine {
   bootId(): Promise<string>
 }
 
-/** One request to one agent, or from one agent to another, as JSON. */
+/** Requests to an agent, by a manager or by another agent, as JSON. */
 export interface Transport {
   /**
    * Posts `body` to `path` of the agent at `address` ("host:port") and gives the parsed JSON answer.

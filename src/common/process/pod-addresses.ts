@@ -34,7 +34,7 @@ export function ownAddresses(): readonly string[] {
   return Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address))
 }
 
-/** Of all ways to write an address the shortest. */
+/** The host in the shortest of all ways to write it. */
 function written(host: string): string {
   return isIPv6(host) ? new URL(`tcp://[${host.replace(/%.*$/, '')}]`).hostname : host
 }

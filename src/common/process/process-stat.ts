@@ -9,7 +9,7 @@ export interface ProcessIdentity {
 
 /** What the kernel says of a process: some of proc_pid_stat(5). */
 export interface ProcessStat extends ProcessIdentity {
-  /** One letter: R, S, D running or waiting · T, t stopped · Z, X ended. */
+  /** A letter: R, S, D running or waiting · T, t stopped · Z, X ended. */
   readonly state: string
   /** The kernel is tearing it down (PF_EXITING). */
   readonly exiting: boolean

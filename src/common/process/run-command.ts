@@ -10,7 +10,7 @@ export interface CommandResult {
   readonly ok: boolean
   readonly stdout: string
   readonly stderr: string
-  /** One line about why it failed; empty where it did not. */
+  /** A line about why the command failed; empty where it did not. */
   readonly failure: string
 }
 

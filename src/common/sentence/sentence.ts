@@ -62,7 +62,7 @@ export function say(fixed: TemplateStringsArray, ...parts: readonly Sayable[]): 
   return new Sentence(fixed.flatMap((text, at) => [...wordsOf(text), ...partsOf(parts[at])]))
 }
 
-/** One after the other; '' is left out. */
+/** The parts one after the other; '' is left out. */
 export function joined(all: readonly Sayable[], between: string): Said {
   const said = all.map(partsOf).filter((parts) => parts.length > 0)
   return said.length === 0
@@ -70,7 +70,7 @@ export function joined(all: readonly Sayable[], between: string): Said {
     : new Sentence(said.flatMap((parts, at) => [...wordsOf(at === 0 ? '' : between), ...parts]))
 }
 
-/** These together: `a`, `a and b`, `a, b and c`. */
+/** A list of sentences: `a`, `a and b`, `a, b and c`. */
 export function together(all: readonly Sentence[]): Said {
   return all.length < 2 ? joined(all, '') : say`${joined(all.slice(0, -1), ', ')} and ${all.at(-1)}`
 }

@@ -44,7 +44,7 @@ export function noneOr(number: number): string {
   return number === 0 ? 'none' : String(number)
 }
 
-/** These together: `a`, `a and b`, `a, b and c`. */
+/** A list of names: `a`, `a and b`, `a, b and c`. */
 export function allOf(names: readonly string[]): string {
   return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 }

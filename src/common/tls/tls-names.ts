@@ -25,7 +25,7 @@ export function ownTlsName({ cert }: TlsMaterial): string {
   return name
 }
 
-/** Who may call an agent: the others of its cluster, which show the same certificate, and the managers. */
+/** Callers that an agent accepts: the others of its cluster, which show the same certificate, and the managers. */
 export function mayCall(caller: X509Certificate, agentName: string): boolean {
   return [agentName, agentName.replace(/^agent\./, 'manager.')].some(
     (name) => caller.checkHost(name, { subject: 'never' }) !== undefined,

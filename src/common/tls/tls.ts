@@ -7,7 +7,7 @@ import { say, type Sayable, type Sentence } from '../sentence/sentence.ts'
 export interface TlsMaterial {
   readonly cert: string
   readonly key: string
-  /** One authority, or several while one replaces another; '' where nobody's certificate is checked. */
+  /** The authority, or several while one replaces another; '' where nobody's certificate is checked. */
   readonly ca: string
 }
 

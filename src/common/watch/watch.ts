@@ -12,7 +12,7 @@ export interface Watch {
   while?(): boolean
   /** Whether the time of the next look has come, or something hints at news. Asked each time. */
   isDue?(): boolean
-  /** One at a time. What rejects, or throws, is a look that failed, and the next one comes all the same. */
+  /** Looks come one at a time. A look that rejects or throws has failed, and the next look comes all the same. */
   look(): unknown
 }
 

@@ -24,7 +24,7 @@ import { watchEvents, withType } from './watch-stream.ts'
 export interface KubeClientParts {
   readonly connection: KubeConnection
   readonly world: World
-  /** Who asks, as audit logs and the API server's fairness see it: `regent/0.1.0 manager`. */
+  /** The client's name, as audit logs and the API server's fairness see it: `regent/0.1.0 manager`. */
   readonly userAgent: string
   /** A lease elector gets a client of its own without a limit: its renewals must not queue behind reconciles. */
   readonly throttle?: ThrottleOptions

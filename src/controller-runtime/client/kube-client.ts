@@ -95,7 +95,7 @@ export interface KubeClient {
     key: ObjectKey,
     options?: RequestOptions,
   ): Promise<Kind | undefined>
-  /** One page, or all where no limit is given. */
+  /** Lists one page, or all where no limit is given. */
   list<Kind extends KubeObject>(resource: Resource<Kind>, options?: ListOptions): Promise<ObjectList<Kind>>
   /** Ends when the API server ends the stream; an error in the stream (410 among them) is thrown. */
   watch<Kind extends KubeObject>(resource: Resource<Kind>, options: WatchOptions): AsyncIterable<WatchEvent<Kind>>

@@ -46,7 +46,7 @@ const mostTries = 10
  * lead: without a bound each of these reads begins with a handshake, and their connections stay for a minute.
  */
 const mostConnections = 32
-/** Of one object: etcd holds 1.5 MB, and JSON may write a byte of it in six. */
+/** Bytes of an answer with one object: etcd holds 1.5 MB, and JSON may write a byte of it in six. */
 export const longestAnswerBytes = 32 * 1024 * 1024
 const longestRefusalBytes = 1024 * 1024
 

@@ -7,7 +7,7 @@ export interface PagesOptions<Kind extends KubeObject>
   extends Selection, Pick<RequestOptions, 'signal' | 'deadlineMs'> {
   /** What of an object is kept; the rest is dropped page by page. Undefined: nothing of it. */
   readonly keep?: (object: Kind) => Kind | undefined
-  /** Of this list alone: what is over it is dropped. */
+  /** The budget of this list alone: what is over it is dropped. */
   readonly budget?: NamespaceBudget<Kind>
   /** Objects in a page at most; 500 unless given. */
   readonly pageSize?: number

@@ -24,7 +24,7 @@ export interface RuntimeMetrics {
   forController(name: string, workers: number, queue: QueueView): ControllerRecorder
   /** The API server answered a request; `code` is `<error>` when it did not. */
   requested(request: ApiRequest): void
-  /** This process leads or no longer leads by the lease of this name. */
+  /** The process leads or no longer leads by the lease of this name. */
   leads(lease: string, leads: boolean): void
 }
 

@@ -32,9 +32,9 @@ export class WorkQueue {
   readonly #waiting = new Map<string, number>()
   /** The same by namespace, in the order of turns; in each the order in which they came. */
   readonly #turns = new Map<string, Set<string>>()
-  /** Those that need a run: all that wait, and those that were added while a worker has them. */
+  /** Keys that need a run: all that wait, and those that were added while a worker has them. */
   readonly #dirty = new Set<string>()
-  /** Those that a worker has, with the time it took them. */
+  /** Keys that a worker has, with the time it took them. */
   readonly #processing = new Map<string, number>()
   readonly #later = new Map<string, Later>()
   readonly #takers: ((key: string | undefined) => void)[] = []
@@ -193,7 +193,7 @@ interface Later {
   readonly timer: Timer
 }
 
-/** Of a key as `keyText` writes it; '' for what belongs to none. */
+/** The namespace of a key as `keyText` writes it; '' for what belongs to none. */
 function namespaceOf(key: string): string {
   return key.slice(0, Math.max(0, key.indexOf('/')))
 }

@@ -12,7 +12,7 @@ export interface Happening {
   readonly reason: string
   /** What was done or not done about it, as one word: `Promote`. */
   readonly action: string
-  /** One sentence for people. */
+  /** A sentence for people. */
   readonly note: string
 }
 
@@ -23,7 +23,7 @@ export interface EventSeries {
   readonly firstAt: string
   lastAt: string
   count: number
-  /** Of the Event object. */
+  /** The name of the Event object. */
   name: string | undefined
   /** Whether that object is there. */
   written: boolean

@@ -46,7 +46,7 @@ export const events: Resource<KubeEvent> = {
 export interface EventRecorderParts {
   readonly client: Pick<KubeClient, 'create' | 'patch'>
   readonly world: World
-  /** Who reports, with a domain: `regent.example.org/manager`. */
+  /** The reporter, with a domain: `regent.example.org/manager`. */
   readonly controller: string
   /** Which of its processes: the pod's name. */
   readonly instance: string

@@ -100,7 +100,7 @@ export class AbsentNamespaces {
   }
 }
 
-/** One that is being deleted takes nothing new, and what is in it goes. */
+/** A namespace that is being deleted takes nothing new, and what is in it goes. */
 function isThere(found: KubeObject | undefined): boolean {
   return found !== undefined && found.metadata.deletionTimestamp === undefined
 }

@@ -13,7 +13,7 @@ export interface InformerSetParts {
   readonly client: Pick<KubeClient, 'list' | 'watch'>
   readonly world: World
   readonly logger: Logger
-  /** Those that are watched; all where none is named. */
+  /** Namespaces that are watched; all where none is named. */
   readonly namespaces?: readonly string[]
   /** Which of these are not there; without it the first list of each is waited for. */
   readonly absence?: Pick<AbsentNamespaces, 'isAbsent' | 'appeared'>
@@ -32,7 +32,7 @@ export interface InformerChoice<Kind extends KubeObject> {
   readonly as?: string
 }
 
-/** One informer for each kind, whoever asks for it: one list, one watch and one copy in memory. */
+/** An informer for each kind, whoever asks for the kind: one list, one watch and one copy in memory. */
 export class InformerSet {
   readonly #parts: InformerSetParts
   readonly #informers = new Map<string, Informer<KubeObject>>()

@@ -26,13 +26,13 @@ export interface InformerParts<Kind extends KubeObject> {
   readonly client: Pick<KubeClient, 'list' | 'watch'>
   readonly resource: Resource<Kind>
   /**
-   * Those to look at; all where none is named. Each is listed and watched by itself, as a role for single namespaces
-   * demands.
+   * Namespaces to look at; all where none is named. Each is listed and watched by itself, as a role for single
+   * namespaces demands.
    */
   readonly namespaces?: readonly string[]
-  /** Those of them that are not there are waited for by themselves, and hold nobody up. */
+  /** Namespaces that are not there are waited for by themselves, and hold nobody up. */
   readonly absence?: Pick<AbsentNamespaces, 'isAbsent' | 'appeared'>
-  /** Of all kinds whose objects in a namespace belong together. */
+  /** The start of all kinds whose objects in a namespace belong together. */
   readonly startLine?: StartLine
   readonly selection?: Omit<Selection, 'namespace'>
   readonly world: World
@@ -234,7 +234,7 @@ export class Informer<Kind extends KubeObject> {
   #planResync(): void {
     const { world, resyncMs = defaultResyncMs } = this.#parts
     if (resyncMs <= 0) return
-    // Those of many informers must not all come at once.
+    // Resyncs of many informers must not all come at once.
     this.#resync = world.timers.after(resyncMs * (0.9 + 0.2 * fractionOf(world.random)), () => {
       for (const object of this.#indexer.list()) this.#tellAll((handler) => handler.updated?.(object, object))
       this.#planResync()
@@ -245,7 +245,7 @@ export class Informer<Kind extends KubeObject> {
     for (const handler of [...this.#handlers]) this.#guard(() => what(handler))
   }
 
-  /** One handler's mistake must not keep the others, or the cache, from the change. */
+  /** A handler's mistake must not keep the others, or the cache, from the change. */
   #guard(what: () => void): void {
     try {
       what()

@@ -12,7 +12,7 @@ import { timingsFor, type ReflectorTimings } from './reflector-timings.ts'
 
 /** Where a reflector puts what it sees. */
 export interface ReflectorTarget<Kind extends KubeObject> {
-  /** These are all there are now: whatever is known besides them is gone. */
+  /** The objects are all there are now: whatever is known besides them is gone. */
   replace(objects: readonly Kind[]): void
   put(object: Kind): void
   remove(object: Kind): void

@@ -2,7 +2,7 @@ import { RegentError } from '#common/errors/errors.ts'
 import { say, type Sayable } from '#common/sentence/sentence.ts'
 import type { KubeClient, RequestOptions } from '../client/kube-client.ts'
 
-/** That this process leads, as far as it can know. */
+/** The lead of this process, as far as the process can know. */
 export interface Leadership {
   /** Aborted when leadership is lost or may be, and once the leader's work has ended and it is given back. */
   readonly lost: AbortSignal

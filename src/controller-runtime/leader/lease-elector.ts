@@ -42,9 +42,9 @@ export interface LeaseElectorParts {
 }
 
 /**
- * One leader at a time, by a Lease. Every write is a compare-and-swap by resourceVersion. That a lease has run out is
- * judged by this process's own monotonic clock since it last saw the lease change, never by the time written in it:
- * clocks of machines differ.
+ * An election of one leader at a time, by a Lease. Every write is a compare-and-swap by resourceVersion. Whether a
+ * lease has run out is judged by this process's own monotonic clock since it last saw the lease change, never by the
+ * time written in the lease: clocks of machines differ.
  */
 export class LeaseElector {
   readonly #parts: LeaseElectorParts
@@ -263,7 +263,7 @@ export class LeaseElector {
   }
 }
 
-/** One time of leading. */
+/** A term of leading. */
 class Term implements Leadership {
   readonly #world: World
   readonly #deadlineMs: number

@@ -3,7 +3,7 @@ import { say } from '#common/sentence/sentence.ts'
 import { keyOf, keyText, type KubeObject, type ObjectKey, type OwnerReference, type Resource } from './objects.ts'
 
 /**
- * Who owns whom. The garbage collector deletes an object once none of its owners exists; at most one owner is its
+ * Owners of an object. The garbage collector deletes an object once none of its owners exists; at most one owner is its
  * controller, the one that keeps it as it should be.
  */
 

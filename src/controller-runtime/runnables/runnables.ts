@@ -13,7 +13,7 @@ export interface Runnable {
   ready?(signal: AbortSignal): Promise<unknown>
 }
 
-/** One that may run in one process only. */
+/** A runnable that may run in one process only. */
 export interface LeaderRunnable {
   readonly name: string
   run(signal: AbortSignal, leadership: Leadership): Promise<void>
@@ -46,9 +46,9 @@ export interface RunParts {
 const defaultStartDeadlineMs = 120_000
 const defaultGraceMs = 30_000
 const startOrder = ['http', 'webhooks', 'informers', 'others'] as const
-/** Those who act; leadership is given back only when they have ended. */
+/** Groups that act; leadership is given back only when they have ended. */
 const actors = ['others', 'leaders'] as const
-/** Those whom the actors need to the end, those first who need the others. */
+/** Groups that the actors need to the end; a group that needs others comes first. */
 const servants = ['informers', 'webhooks', 'http'] as const
 
 /**
@@ -171,7 +171,7 @@ class Run {
   }
 
   #fail(name: string, error: unknown): void {
-    // Whoever is told to stop may well say so by rejecting with the reason it was given.
+    // A runnable that is told to stop may well say so by rejecting with the reason it was given.
     if (error !== this.#halt.signal.reason)
       this.#failure ??= new RegentError(codeOf(error), say`${name}: ${described(error)}`, { cause: error })
     this.#halt.abort()
@@ -184,7 +184,7 @@ class Run {
     const end = async (name: keyof RunnableGroups) => {
       const group = this.#groups[name]
       group.tell()
-      // Whoever is told only when the time is up had none to be late with.
+      // A group that is told only when the time is up had none to be late with.
       if (!(await this.#inTime(group.ended(), deadlineMs))) late.push(...group.names)
     }
     for (const name of actors) await end(name)
@@ -220,7 +220,7 @@ class Group {
     return this.#running.size === 0
   }
 
-  /** Of those that run. */
+  /** Names of the runnables that run. */
   get names(): string[] {
     return [...this.#running.values()].map((each) => each.name)
   }

@@ -218,7 +218,7 @@ function twiceIn(names: readonly string[]): string | undefined {
   return names.find((name, index) => names.indexOf(name) !== index)
 }
 
-/** Those of `never` that the spec names beyond its instances do no harm. */
+/** Names in `never` beyond the spec's instances do no harm. */
 function* judgePrimary({ metadata: { name }, spec: { instances, primary } }: MySQLCluster): Generator<RegentError> {
   const all = Array.from({ length: instances }, (_, ordinal) => instanceName(name, ordinal))
   if (!all.every((instance) => primary.never.includes(instance))) return

@@ -4,7 +4,7 @@ import type { AppSpec, AppStatus } from './app-schema.ts'
 export const appGroup = 'apps.regent.dev'
 export const appVersion = 'v1'
 
-/** One image in so many pods, with one address: it becomes a Deployment and a Service. */
+/** An image in so many pods, with one address: it becomes a Deployment and a Service. */
 export interface App extends KubeObject {
   readonly spec: AppSpec
   readonly status?: AppStatus

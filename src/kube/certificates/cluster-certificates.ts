@@ -30,7 +30,7 @@ export async function certificatesOf(
   const names = namesOf(cluster.metadata.name)
   const [authority, agents] = [existing.get(names.authority), existing.get(names.certificates)]
   const found = {
-    // Who lost the authority still has agents that trust it.
+    // A cluster that lost its authority still has agents that trust it.
     bundle: textIn(authority, 'ca.crt') ?? textIn(agents, 'ca.crt'),
     key: textIn(authority, 'ca.key'),
     leaves: { agents: leafIn(agents), manager: leafIn(authority ?? remembered) },

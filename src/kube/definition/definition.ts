@@ -5,7 +5,7 @@ import { schemaRevision, schemaRevisionAnnotation } from './schema-revision.ts'
 interface Kind<Names extends { readonly plural: string }, Schema extends object, Subresources, Columns> {
   readonly names: Names
   readonly description: string
-  /** Of `metadata`, `spec` and `status`. */
+  /** Schemas of `metadata`, `spec` and `status`. */
   readonly properties: Schema
   readonly subresources: Subresources
   readonly columns: Columns

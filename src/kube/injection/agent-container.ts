@@ -24,7 +24,7 @@ export interface Surroundings {
   readonly ports: AgentPorts
   /** Mounts of the container that is named. */
   readonly mounts: readonly V1VolumeMount[]
-  /** Of the container that is named. */
+  /** The security context of the container that is named. */
   readonly container: V1SecurityContext | undefined
   readonly pod: V1PodSecurityContext | undefined
 }

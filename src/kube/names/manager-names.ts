@@ -8,15 +8,15 @@ export const manager = {
   /** The API's address in the cluster, and with `.<namespace>.svc` the name in its certificate. */
   service: 'regent',
   webhookService: 'regent-webhook',
-  /** Of both webhook configurations. */
+  /** The name of both webhook configurations. */
   webhookConfiguration: 'regent',
-  /** Of a pod's container. */
+  /** The port's name in a pod's container. */
   portName: 'api',
   port: 9500,
   podSelector: 'app.kubernetes.io/name=regent,app.kubernetes.io/component=manager',
   /** Its holder begins with the leading pod's name and `_`. */
   lease: 'regent-manager',
-  /** Of the lease: its holder, and where that one serves orchestrator's interface. */
+  /** The lease's annotation: its holder, and where that holder serves orchestrator's interface. */
   addressAnnotation: 'regent.dev/orchestrator',
   tokenSecret: 'regent-api',
   tokenKey: 'token',

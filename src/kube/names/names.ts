@@ -2,7 +2,7 @@
 
 export const group = 'regent.dev'
 export const version = 'v1alpha1'
-/** Who applies: the field manager of all that Regent writes. */
+/** The field manager of all that Regent writes. */
 export const fieldManager = 'regent'
 
 export const labels = {
@@ -14,22 +14,22 @@ export const labels = {
 } as const
 
 export const annotations = {
-  /** Of a pod: with which of the things that only a restart brings the pod was made. */
+  /** A pod's annotation: the version of what only a restart brings, with which the pod was made. */
   podRevision: 'regent.dev/pod-revision',
-  /** Of the set: when its controller was last woken by Regent. */
+  /** The set's annotation: when its controller was last woken by Regent. */
   lookedAt: 'regent.dev/looked-at',
-  /** Of a router's pods: with which settings they were made. */
+  /** A router pod's annotation: the settings with which the pod was made. */
   routerSettings: 'regent.dev/router-settings',
-  /** Of the primary's EndpointSlice. */
+  /** The epoch, on the primary's EndpointSlice. */
   epoch: 'regent.dev/epoch',
   /**
-   * Of the resource, by a person: any new value asks for new passwords. Of its internal Secret: the value that was
-   * taken up last.
+   * The resource's annotation, by a person: any new value asks for new passwords. The internal Secret's annotation: the
+   * value that was taken up last.
    */
   rotatePasswords: 'regent.dev/rotate-passwords',
-  /** Of the internal Secret: the generation that is being brought about. */
+  /** The internal Secret's annotation: the generation that is being brought about. */
   nextPasswords: 'regent.dev/next-passwords',
-  /** Of the internal Secret: until when the passwords before are accepted. */
+  /** The internal Secret's annotation: until when the passwords before are accepted. */
   oldPasswordsUntil: 'regent.dev/old-passwords-until',
 } as const
 

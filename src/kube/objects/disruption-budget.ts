@@ -17,7 +17,7 @@ export const podDisruptionBudgets: Resource<PodDisruptionBudget> = {
 }
 
 /**
- * One instance at a time may be evicted, and none while another is not ready: an eviction then waits. A pod that is not
+ * Evictions take one instance at a time, and none while another is not ready: an eviction then waits. A pod that is not
  * ready itself protects nobody and may always go, so that a drain does not hang on it (Kubernetes 1.26,
  * "unhealthyPodEvictionPolicy").
  */

@@ -20,7 +20,7 @@ export interface Condition {
   readonly all?: Assertion
   readonly any?: Assertion
   readonly none?: Assertion
-  /** Of more than half of the replicas there should be, not of those that were heard. */
+  /** What more than half of the replicas must say: half of those there should be, not of those that were heard. */
   readonly majority?: Assertion
   readonly and?: readonly Condition[]
   readonly or?: readonly Condition[]

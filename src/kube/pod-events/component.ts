@@ -10,15 +10,15 @@ export interface Owner extends KubeObject {
   readonly spec?: {
     readonly replicas?: number
     readonly selector?: { readonly matchLabels?: Readonly<Record<string, string>> }
-    /** Of a StatefulSet: which number its first pod has. An InstanceSet lists numbers here. */
+    /** A StatefulSet says here which number its first pod has. An InstanceSet lists numbers here. */
     readonly ordinals?: { readonly start?: number }
-    /** Of an InstanceSet. */
+    /** The roles of an InstanceSet. */
     readonly roles?: readonly Role[]
-    /** Of an InstanceSet: its templates, whose pods have names of their own. */
+    /** Templates of an InstanceSet, whose pods have names of their own. */
     readonly instances?: readonly object[]
-    /** Of an InstanceSet: pods that it does not have, though their numbers would be next. */
+    /** Pods that an InstanceSet does not have, though their numbers would be next. */
     readonly offlineInstances?: readonly string[]
-    /** Of an InstanceSet: numbers go on over all of its templates. */
+    /** An InstanceSet's numbers go on over all of its templates. */
     readonly flatInstanceOrdinal?: boolean
   }
   readonly status?: {
@@ -56,7 +56,7 @@ const instanceSets: Resource<Owner> = {
 const kinds: Readonly<Record<string, Resource<Owner>>> = {
   'apps/StatefulSet': statefulSets,
   [`${workloads}/InstanceSet`]: instanceSets,
-  // One pod each: it has no peers, so nothing is exclusive.
+  // An Instance has one pod, and the pod has no peers, so nothing is exclusive.
   [`${workloads}/Instance`]: { ...instanceSets, kind: 'Instance', plural: 'instances' },
 }
 

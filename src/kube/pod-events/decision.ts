@@ -6,7 +6,7 @@ import { keyText, type KubeObject, type ObjectKey, type Resource } from '#contro
 export interface PodDecision {
   readonly changes: readonly Change[]
   readonly weight: Weight
-  /** One word for programs: the reason of the Event that tells of it. */
+  /** A word for programs: the reason of the Event that tells of the decision. */
   readonly reason: string
   readonly sentence: Sentence
   /** The Event is not handled yet: it is looked at again after this time. Milliseconds. */

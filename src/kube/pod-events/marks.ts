@@ -4,26 +4,26 @@
  */
 
 export const roleLabel = 'kubeblocks.io/role'
-/** Of a pod without an owner reference: the InstanceSet that made the pod. */
+/** The label of a pod without an owner reference: the InstanceSet that made the pod. */
 export const instanceSetLabel = 'workloads.kubeblocks.io/instance'
 
 export const marks = {
-  /** Of an Event: the count up to which the Event is handled. */
+  /** An Event's mark: the count up to which the Event is handled. */
   handled: 'kubeblocks.io/event-handled',
-  /** Of an Event about a role, as managers before 1.1 read it: `count-<n>`. */
+  /** An Event's mark about a role, as managers before 1.1 read it: `count-<n>`. */
   roleHandled: 'role.kubeblocks.io/event-handled',
-  /** Of a pod: when its role was last told, or taken by a peer, in µs since 1970, or the term of a snapshot. */
+  /** A pod's mark: when its role was last told, or taken by a peer, in µs since 1970, or the term of a snapshot. */
   snapshotVersion: 'apps.kubeblocks.io/last-role-snapshot-version',
-  /** Of a pod: the version that came with its role. */
+  /** A pod's mark: the version that came with its role. */
   authoritativeVersion: 'apps.kubeblocks.io/last-role-authoritative-version',
-  /** Of a pod: the exclusive role that a peer took from it, the peer's version of then, and the pod's own. */
+  /** A pod's mark: the exclusive role that a peer took from it, the peer's version of then, and the pod's own. */
   lostRole: 'regent.dev/lost-role',
-  /** Of an owner: how far each of its replicas is. */
+  /** An owner's mark: how far each of its replicas is. */
   replicasStatus: 'apps.kubeblocks.io/replicas-status',
-  /** Of an owner, by a person: the roles its pods may have, as JSON. */
+  /** An owner's mark, by a person: the roles its pods may have, as JSON. */
   roles: 'regent.dev/roles',
-  /** Of an owner, by a person: when the component counts as available, as JSON. */
+  /** An owner's mark, by a person: when the component counts as available, as JSON. */
   availability: 'regent.dev/availability',
-  /** Of an owner: condition `Available`, as JSON. */
+  /** An owner's mark: condition `Available`, as JSON. */
   available: 'regent.dev/available',
 } as const

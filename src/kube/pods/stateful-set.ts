@@ -107,7 +107,10 @@ export function statefulSetOf(
   })
 }
 
-/** Who says how many pods there are: never the same apply as all the rest, or a cached number would undo a scaling. */
+/**
+ * The field manager of the number of pods: never the same apply as all the rest, or a cached number would undo a
+ * scaling.
+ */
 export const scaleManager = 'regent-scale'
 
 /** The part of the set that scaling owns. */

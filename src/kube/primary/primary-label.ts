@@ -66,7 +66,7 @@ export class PrimaryLabel {
   }
 }
 
-/** Whoever gives a pod the label may have made it large. */
+/** Pods are kept without their specs: a pod that anybody gave the label may be large. */
 function withoutSpec({ spec: _spec, ...pod }: Pod): Pod {
   return pod
 }

@@ -12,7 +12,7 @@ export interface StorePlace {
   readonly claim: { readonly volume: string; readonly folder: string }
 }
 
-/** Of the store that a cluster fills, and of the one that a new cluster comes from: they may be two. */
+/** Places of two stores: the store that a cluster fills, and the store that a new cluster comes from. */
 export const storePlaces = {
   backup: {
     secrets: { volume: 'backup-secrets', folder: '/etc/regent-backup' },
@@ -31,7 +31,7 @@ export const storeFiles = {
   authority: 'ca.crt',
 } as const
 
-/** Of which cluster a store has backups in which folder: two namespaces may have clusters of one name. */
+/** The folder of a cluster's backups in a store: two namespaces may have clusters of one name. */
 export function folderOf({ namespace, name }: ObjectKey): string {
   return `${namespace}.${name}`
 }

@@ -81,7 +81,7 @@ export interface OrphanedCluster {
   readonly processes: number
 }
 
-/** Those whose folder is, or would be, among the clusters of `home`. */
+/** Orphaned clusters whose folder is, or would be, among the clusters of `home`. */
 export async function orphanedClusters(home = stateHome()): Promise<readonly OrphanedCluster[]> {
   const index = [...(await readIndex(home).catch(() => new Map<string, string>())).values()]
   const byFolder = Map.groupBy(await clusterProcesses(), ({ dir }) => dir)

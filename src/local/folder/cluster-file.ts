@@ -15,7 +15,10 @@ export const clusterFileVersion = 1
 /** Ports of every instance, each on its own address; all lie below the kernel's ephemeral range. */
 export const instancePorts = { port: 3306, adminPort: 3307, agentPort: 9400 } as const
 
-/** Of the first cluster's first instance, where each mysqld has a port that no other mysqld of this machine has. */
+/**
+ * The port of the first cluster's first instance, where each mysqld has a port that no other mysqld of this machine
+ * has.
+ */
 const firstOwnPort = 10_000
 
 const text = Type.String({ minLength: 1, maxLength: 4096 })
@@ -47,7 +50,7 @@ const mysqlSchema = Type.Object({
 })
 export type MysqlPrograms = Static<typeof mysqlSchema>
 
-/** One address in front of all instances: `routerAddress`. */
+/** The address in front of all instances: `routerAddress`. */
 const routerSchema = Type.Object({
   /** The HAProxy that runs there, as an argument vector. */
   haproxy: Type.Array(text, { minItems: 1 }),

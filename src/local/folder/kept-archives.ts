@@ -21,7 +21,7 @@ export async function keepArchives(layout: StateLayout): Promise<readonly string
 async function moveInto(folder: string, path: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await rename(path, join(folder, freeName(basename(path), new Set(await namesIn(folder)))))
-  // Those above, too: they may have been made just now.
+  // The folders above, too: they may have been made just now.
   for (const one of [folder, dirname(folder), dirname(dirname(folder))]) await syncFolder(one)
 }
 

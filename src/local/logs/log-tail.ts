@@ -50,7 +50,7 @@ export interface LogEntry {
   readonly error: string
 }
 
-/** One line of a log as `common/logger.ts` writes it; undefined for any other. */
+/** A line of a log as `common/logger.ts` writes it; undefined for any other. */
 export function entryOf(line: string): LogEntry | undefined {
   let value: unknown
   try {

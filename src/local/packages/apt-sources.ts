@@ -12,7 +12,7 @@ export interface AptSource {
   readonly trusted: boolean
 }
 
-/** One place to fetch Debian packages from. */
+/** A place to fetch Debian packages from. */
 export interface DebianMirror {
   readonly uri: string
   readonly signedBy: string | undefined

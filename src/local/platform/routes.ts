@@ -44,7 +44,7 @@ const beforeTheFirst: CommittedEpoch = async () => undefined
 /** How often the file is looked at where the kernel tells nothing of changes. */
 const lookEveryMs = 500
 
-/** Who hears of what other hands did to the file. */
+/** A listener for what other hands did to the file. */
 export interface Meddling {
   /** The file does not say any more what this process published: it must be looked at. */
   found(): void

@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { placeOf } from './cluster-processes.ts'
 
-/** Who listens at an address of this machine, as far as the kernel tells this user. */
+/** A process that listens at an address of this machine, as far as the kernel tells this user. */
 export interface Listener {
   /** Undefined for a process of another user. */
   readonly pid: number | undefined

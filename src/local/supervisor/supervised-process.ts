@@ -38,7 +38,7 @@ export function restartDelayMs(ends: number): number {
   return Math.min(longestDelayMs, firstDelayMs * 2 ** Math.max(0, ends - 1))
 }
 
-/** One process that is started again whenever it ends by itself: after a second, then with growing delays. */
+/** A process that is started again whenever it ends by itself: after a second, then with growing delays. */
 export class SupervisedProcess {
   #options: SupervisedOptions
   #child: Child | undefined

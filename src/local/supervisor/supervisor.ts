@@ -38,7 +38,7 @@ export interface SupervisorOptions {
   readonly manager: readonly string[]
   readonly agent: readonly string[]
   readonly log: (sentence: string) => void
-  /** Of the cluster's number; claimed here unless given. */
+  /** The claim of the cluster's number; claimed here unless given. */
   readonly claim?: NumberClaim | undefined
   readonly children?: Children
 }

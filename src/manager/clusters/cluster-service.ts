@@ -14,7 +14,7 @@ import type { Watched } from './watched.ts'
  * there is, for a cluster, instance or recovery that does not exist.
  */
 export interface ClusterService {
-  /** This manager leads; one that does not changes nothing. */
+  /** The manager leads; a manager that does not lead changes nothing. */
   readonly leads: boolean
   list(): readonly ClusterView[]
   /** What each cluster is judged by: cheaper than a view of each. */

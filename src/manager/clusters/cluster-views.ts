@@ -223,7 +223,7 @@ function isMemberBehind({ observation }: InstanceView, maxLagSeconds: number): b
   return applying > maxBacklog || (lagSeconds ?? 0) > maxLagSeconds
 }
 
-/** Of the primary, where that is seen. */
+/** The heartbeat of the primary, where it is seen. */
 function heartbeatOf({ record, snapshot }: DecisionInput): Heartbeat | undefined {
   return snapshot.instances.find(({ observation }) => observation !== null && observation.member === record?.primary)
     ?.observation?.heartbeat

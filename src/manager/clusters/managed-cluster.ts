@@ -32,7 +32,7 @@ const problemsNotedEveryMs = 1_000
 /** What another hand did is told for so long to those who ask why. */
 const remarkedMs = 600_000
 
-/** Who else is told, beside log, metrics and streams. */
+/** A listener beside log, metrics and streams. */
 export interface Told {
   /** `isNews` where something is done, or where it differs from the decision before in more than figures. */
   decided(decision: Decision, analyses: () => Analyses, isNews: boolean): void
@@ -52,7 +52,7 @@ export interface ClusterTools {
   readonly router?: () => RouterView | undefined
 }
 
-/** One cluster with its loop, and who listens to it: the log, the metrics, the API's streams, operations that wait. */
+/** A cluster with its loop, and its listeners: the log, the metrics, the API's streams, operations that wait. */
 export class ManagedCluster {
   /** As the API names it. */
   readonly name: string

@@ -55,7 +55,7 @@ export interface WatchedServer {
   readonly gtidMode: string
   /** The end of its own binlog; null where it writes none. */
   readonly binlog: FilePlace | null
-  /** Of the channel by which it follows one of the cluster; null where it follows nobody. */
+  /** The channel by which it follows a server of the cluster; null where it follows none. */
   readonly channel: WatchedChannel | null
   readonly channels: number
   /** What it holds and its source has not. */

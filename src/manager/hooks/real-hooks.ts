@@ -35,7 +35,7 @@ export function realHooks(world: Pick<World, 'clock' | 'timers'>, secretOf: Secr
   }
 }
 
-/** One try, that ends by then. */
+/** A try that ends by its deadline. */
 type Once = (deadlineMs: number) => Promise<HookEnd & { readonly again: boolean }>
 
 function programOf({ command, shell = '' }: Hook, told: HookDocument, { timers }: Pick<World, 'timers'>): Once {

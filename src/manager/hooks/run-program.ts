@@ -13,7 +13,7 @@ export interface Program {
   readonly deadlineMs: number
 }
 
-/** Of what a program prints so much is kept: the end, where it says why it failed. */
+/** Characters of a program's output that are kept: the end, where the program says why it failed. */
 const keptCharacters = 4_096
 /** What a program printed last may be on its way still. */
 const lastWordsMs = 100

@@ -19,7 +19,7 @@ export interface Letter {
   readonly deadlineMs: number
 }
 
-/** Of an answer so much is read. */
+/** Bytes of an answer that are read. */
 const keptBytes = 1_024
 /** Answers of servers that may do better later. */
 const later = [408, 425, 429]

@@ -73,7 +73,7 @@ export interface ControllerParts {
   readonly leads: () => boolean
   readonly options: KubernetesManagerOptions
   readonly managerNamespace: string
-  /** Of the managers, for routers. */
+  /** The authority of the managers, for routers. */
   readonly managerAuthority: () => string
 }
 
@@ -88,7 +88,7 @@ export interface ClusterControllers {
   readonly app: Controller
   /** Controllers that a manager can do without: what agents of any component say in Events. */
   readonly optional: readonly Controller[]
-  /** This manager leads: what it left undone until now is done. */
+  /** The manager leads now: what it left undone until now is done. */
   lead(): void
 }
 

@@ -16,9 +16,9 @@ export interface Election {
 const againMs = 1_000
 
 /**
- * This process's claim to lead, term after term. A manager that loses it does not end: it goes on seeing every cluster,
- * says what it sees, and takes over again without a start. What it writes asks `holds` right before it is sent; safety
- * rests on the record in any case.
+ * The claim of this process to lead, term after term. A manager that loses its claim does not end: it goes on seeing
+ * every cluster, says what it sees, and takes over again without a start. What the manager writes asks `holds` right
+ * before it is sent; safety rests on the record in any case.
  */
 export class KubeLeader implements Leadership {
   #term: Leadership | undefined
@@ -32,7 +32,10 @@ export class KubeLeader implements Leadership {
     return this.#term?.lost ?? AbortSignal.abort()
   }
 
-  /** Whoever asks `holds` is there before there is an election: those that are told are made of them. */
+  /**
+   * The election comes here and not to the constructor: objects that ask `holds` are made before it, and its listeners
+   * are made of them.
+   */
   async run({ elector, timers, changed, failed }: Election, signal: AbortSignal): Promise<void> {
     const lead = async (term: Leadership): Promise<void> => {
       this.#term = term

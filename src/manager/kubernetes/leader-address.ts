@@ -4,7 +4,7 @@ import { manager } from '#kube/names/manager-names.ts'
 
 interface Serving {
   readonly identity: string
-  /** Of its pod; undefined where nobody says that. */
+  /** The address of its pod; undefined where nobody says that. */
   readonly ip: string | undefined
   readonly orchestrator: { readonly enabled: boolean; readonly port: number }
 }
@@ -15,7 +15,7 @@ export function addressInLease({ identity, ip, orchestrator }: Serving): Readonl
   return { [manager.addressAnnotation]: `${identity} ${hostPort(ip, orchestrator.port)}` }
 }
 
-/** That address. One that a former holder left is nobody's, and the own one is of no use. */
+/** The address in the lease. An address that a former holder left is nobody's, and the own one is of no use. */
 export function leaderAddress(lease: Lease | undefined, own: string): string | undefined {
   if (lease === undefined) return undefined
   const { metadata, spec } = lease

@@ -31,7 +31,7 @@ export interface ReconcileStatusParts {
   readonly set: ClusterSet
   readonly leads: () => boolean
   readonly putRight: (key: ObjectKey, sentence: string) => void
-  /** Who is told of the runs of backups that agents speak of. */
+  /** The listener for runs of backups that agents speak of. */
   readonly runs?: (cluster: MySQLCluster, instances: ClusterView['instances'], signal: AbortSignal) => Promise<void>
 }
 

@@ -441,7 +441,7 @@ export class ClusterLoop {
     this.#on({ event: observation.stored.revision > (this.record?.revision ?? 0) ? 'heardNewer' : 'woken' })
   }
 
-  /** Whoever can commit nothing does not say that somebody leads: a primary may have to go on alone. */
+  /** A manager that can commit nothing does not say that somebody leads: a primary may have to go on alone. */
   #sayWhoLeads(instance: string): void {
     const observation = this.#sightings.observationOf(instance)
     if (!this.leads || observation === null || whyNoCommit(this.#state.trouble) !== '') return

@@ -56,7 +56,10 @@ export class LeaseDesk {
     await sayWord({ transport, deadlineMs: timings.leaseRenewMs }, address, 'lease', confirmation)
   }
 
-  /** Who takes a word hears of them there (`leader-words.ts`), and an agent older still would refuse this. */
+  /**
+   * An agent that takes words hears of the forgetful by a word (`leader-words.ts`), and an agent older still would
+   * refuse this.
+   */
   #forgetfulFor({ takesWord, heardForgetful }: Observation): Pick<LeaseConfirmation, 'forgetful'> {
     const { forgetful } = this.#sightings
     return takesWord === true || heardForgetful === undefined || Object.keys(forgetful).length === 0

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { kubernetesManagerOptionsSchema } from './schema.ts'
 
-/** One option under the names it has in the file, on the command line and in the environment. */
+/** An option under the names it has in the file, on the command line and in the environment. */
 export interface Setting {
   /** `leaderElection.leaseSeconds` */
   readonly key: string

@@ -43,7 +43,7 @@ const requestTimeoutMs = 5_000
 /** A few pages over plain HTTP for whoever reaches the address: no token is asked for. */
 export function plainServer(parts: PlainServerParts): PlainServer {
   const listening = Promise.withResolvers<ListenAddress>()
-  // Whoever runs it hears of the failure there.
+  // The caller of `run` hears of the failure there.
   listening.promise.catch(() => undefined)
 
   async function run(signal: AbortSignal): Promise<void> {

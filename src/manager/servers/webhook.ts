@@ -53,13 +53,13 @@ const graceMs = 1_000
 export function webhookServer(parts: WebhookServerParts): WebhookServer {
   const { address, certificates } = parts
   const listening = Promise.withResolvers<ListenAddress>()
-  // Whoever runs it hears of the failure there.
+  // The caller of `run` hears of the failure there.
   listening.promise.catch(() => undefined)
 
   async function run(signal: AbortSignal): Promise<void> {
     await firstCertificate(certificates, signal)
     if (signal.aborted) return
-    // Who calls is the API server of whatever version, so not only by the newest TLS.
+    // The caller is an API server of whatever version, so the newest TLS alone is too little.
     const server = createTlsServer(
       certificates,
       { minVersion: 'TLSv1.2', ...timeouts },

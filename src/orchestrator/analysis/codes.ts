@@ -1,10 +1,10 @@
 import type { Figures } from './figures.ts'
 
-/** One of orchestrator's codes: when it holds, and what it says. The first that holds is the analysis of a server. */
+/** A code of orchestrator's: when it holds, and what it says. The first code that holds is the analysis of a server. */
 export interface CodeRule {
   readonly code: string
   readonly description: string
-  /** Who replicates is the matter, rather than the source: replicas that are all in downtime excuse it. */
+  /** Replicas are the matter, rather than the source: replicas that are all in downtime excuse it. */
   readonly isOfReplicas?: true
   readonly holds: (figures: Figures) => boolean
 }

@@ -70,13 +70,13 @@ function supportOf(valid: readonly Instance[], replicas: readonly Instance[]) {
   }
 }
 
-/** Of a group only its primary counts as one: a member that is alone with itself has that role, too. */
+/** The group's primary alone counts as its leader: a member that is alone with itself has that role, too. */
 function leadsGroup({ instance, cluster }: Server): boolean {
   const isFirst = cluster.clusterName === `${instance.Key.Hostname}:${instance.Key.Port}`
   return instance.ReplicationGroupMemberRole === 'PRIMARY' || isFirst
 }
 
-/** It applies what it has, and its source does not answer. */
+/** The replica applies what it has, and its source does not answer. */
 function failsToConnect(one: Instance): boolean {
   return (
     one.ReplicationIOThreadState !== 1 &&

@@ -8,7 +8,7 @@ import { structureWarningsOf } from './structure-warnings.ts'
 /** An entry of `replication-analysis`, in orchestrator's shape. */
 export type AnalysisEntry = ReturnType<typeof analysisEntry>
 
-/** One entry for each server of which there is something to say. What is in maintenance is left alone. */
+/** An entry for each server of which there is something to say. A server in maintenance is left alone. */
 export function analysesOf(fleet: readonly Cluster[]): readonly AnalysisEntry[] {
   return fleet
     .flatMap(({ servers }) => servers.filter((one) => maintenanceOf(one) === undefined).map(analysisEntry))

@@ -81,7 +81,7 @@ function binlogPlace(file: number | undefined, position: number | undefined): Co
 type Said = Pick<ServerState, 'uuid' | 'version' | 'readOnly' | 'executed' | 'purged'> &
   Partial<Pick<ServerState, 'binlogNumber' | 'binlogPosition'>>
 
-/** Of a server that never answered. */
+/** Values of a server that never answered. */
 const nothingSaid: Said = { uuid: '', version: '', readOnly: true, executed: '', purged: '' }
 
 function serverFields(server: ServerState | null, seen: Observation | null) {

@@ -12,7 +12,7 @@ export interface Coordinates {
   readonly Type: 0 | 1
 }
 
-/** One server as orchestrator's API shows servers; names and spelling are orchestrator's. */
+/** A server as orchestrator's API shows servers; names and spelling are orchestrator's. */
 export interface Instance {
   readonly Key: Key
   readonly InstanceAlias: string

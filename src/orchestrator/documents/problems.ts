@@ -25,7 +25,7 @@ export function problemsOf(one: Judged): readonly string[] {
 /** From this lag on a replica is not fit for maintenance. */
 export const maintenanceLagSeconds = 20
 
-/** One that is delayed on purpose lags by what is beyond that. */
+/** A replica that is delayed on purpose lags by what is beyond its delay. */
 export function lagsTooMuch({ SecondsBehindMaster, SQLDelay }: Pick<Instance, 'SecondsBehindMaster' | 'SQLDelay'>) {
   const { Int64 } = SecondsBehindMaster
   return (SQLDelay > 0 ? Math.abs(Int64 - SQLDelay) : Int64) > maintenanceLagSeconds

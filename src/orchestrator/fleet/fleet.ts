@@ -35,7 +35,7 @@ export interface Cluster {
   readonly isWatched: boolean
   /** Without those that are hidden. */
   readonly servers: readonly Server[]
-  /** Of all instances, the hidden ones too. */
+  /** Keys of all instances, the hidden ones too. */
   keyOf(name: string): Key | undefined
 }
 
@@ -120,7 +120,7 @@ function shownOf({ snapshot, notes }: KnownCluster, primary: string | undefined)
   return isWhole ? [] : snapshot.instances.filter(({ name }) => name === primary || !hidden.has(name))
 }
 
-/** Who follows whom. A source that is none of the cluster is named by its address. */
+/** Links from each instance to its source. A source outside of the cluster is named by its address. */
 function linksOf({ snapshot }: KnownCluster, keyOf: (view: InstanceView) => Key) {
   const byName = new Map(snapshot.instances.map((view) => [view.name, view] as const))
   const links = new Map(snapshot.instances.map((view) => [view.name, sourceLinkOf(view, snapshot)] as const))
@@ -133,7 +133,7 @@ function linksOf({ snapshot }: KnownCluster, keyOf: (view: InstanceView) => Key)
     for (let at = sourceName(name); at !== undefined && !seen.has(at); at = sourceName(at)) seen.add(at)
     return seen.has(name)
   }
-  // Those that follow each other stand at the top, all of them.
+  // Instances that follow each other in a ring all stand at the top.
   const depthOf = ({ name }: InstanceView): number => {
     let depth = 0
     for (let at = name; !isInRing(at); depth += 1) {

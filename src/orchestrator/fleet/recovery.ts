@@ -14,7 +14,7 @@ export function recoveryNumber(id: string): number {
   return createHash('sha256').update(id).digest().readUIntBE(0, 6)
 }
 
-/** One change of the primary as orchestrator records recoveries. */
+/** A change of the primary as orchestrator records recoveries. */
 export function recoveryDocument(recovery: WatchedRecovery, cluster: Cluster) {
   const { id, from, outcome } = recovery
   const key = (member: Recovery['from']): Key | null =>

@@ -76,7 +76,7 @@ async function acknowledge(call: Call, message: string, details: (comment: strin
   return ok(message, details(comment))
 }
 
-/** Of recoveries that are not kept any more nothing is kept. */
+/** Acknowledgements of recoveries that are not kept any more are dropped. */
 function withAcknowledged(
   { acknowledged = {}, ...rest }: Annotations,
   {

@@ -216,7 +216,7 @@ function poolsOf({ known, servers }: Cluster, pool: string): Readonly<Record<str
   )
 }
 
-/** Those of all pools that are asked for and are well. */
+/** Servers of all pools that are asked for, as far as they are well. */
 function inPools(call: Call): readonly Server[] {
   const all = Object.values(poolsOf(call.cluster, call.param('pool'))).flat()
   return [...new Set(all)].filter(({ instance }) => instance.IsLastCheckValid)

@@ -85,7 +85,7 @@ async function lookForDeath(call: Call, root: Server): Promise<Judged> {
     const { tree, one } = judged.seen
     if (judged.death !== null || one.IsLastCheckValid || look === looksForDeath) return judged
     const carryOut = async (change: Change): Promise<void> => handsOf(call).carryOut(root.cluster.name, change)
-    // Who cannot try again testifies nothing, and hinders nobody.
+    // A replica that cannot try again testifies nothing, and hinders nobody.
     for (const step of look === 1 ? tryAgain(tree, one) : []) await whyFailed({ steps: [step] }, carryOut)
     await call.timers.sleep(betweenLooksMs)
   }
@@ -166,7 +166,7 @@ async function noteLost(call: Call, under: RecoveryUnderWay, server: Server, not
   )
 }
 
-/** Who is lost calls nobody until a person has looked there, as at orchestrator. */
+/** A lost server calls nobody until a person has looked there, as at orchestrator. */
 async function note(call: Call, { cluster }: Server, { successor, lost }: Noted): Promise<void> {
   for (const instance of lost)
     await operate(call, cluster, 'downtime', {

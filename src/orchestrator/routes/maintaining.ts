@@ -18,7 +18,7 @@ function nextId(call: Call, wallMs: number): number {
   return (lastId = Math.max(Math.floor(wallMs), lastId + 1, ...known.map((id) => id + 1)))
 }
 
-/** Whoever has it is not asked who that is: as at orchestrator, the same owner is refused, too. */
+/** A server in maintenance is refused to every caller: as at orchestrator, to its owner, too. */
 async function beginMaintenance(call: Call): Promise<Answer> {
   const { server } = call
   const { cluster } = server
@@ -47,7 +47,7 @@ async function begin(call: Call, { name, key, cluster }: Server): Promise<Answer
   return ok(`Maintenance begun: ${keyText(key)}`, key)
 }
 
-/** Whoever waited for a turn has come at another time. */
+/** A call that waited for its turn comes later than it was made. */
 function wallNow(call: Call, { name, known }: Cluster): number {
   return call.clusters.known().find((each) => each.name === name)?.wallMs ?? known.wallMs
 }

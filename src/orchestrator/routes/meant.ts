@@ -31,7 +31,7 @@ export function meantBy(call: Call): Meant | undefined {
   }
 }
 
-/** Of servers a name is theirs to the port; whoever has no other server takes any. */
+/** A server is known by host and port together. Where no server is meant, any answer will do. */
 export function isKnownBy({ status, body }: Answer, { key }: Meant): boolean {
   const { Key } = (body ?? {}) as { readonly Key?: Key }
   return status === 200 && (key === undefined || (Key !== undefined && isSameKey(Key, key)))

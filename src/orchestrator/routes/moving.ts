@@ -73,7 +73,7 @@ const up: Move = { plan: moveUp, said: (one) => `Instance ${one} moved up`, watc
 const proves = 'force-master-takeover does that, once it is proven that the master is lost'
 const regroups = 'recover and force-master-failover choose one and move the others by one plan, or undo all'
 
-/** One step up, or across; or what does that in their place. */
+/** Moves of one step, up or across; or what does that in their place. */
 const moves: Readonly<Record<string, Move | { readonly instead: string }>> = {
   'move-up': up,
   'match-up': { ...up, watched: 'as move-up: there are no pseudo-GTIDs' },
@@ -208,5 +208,5 @@ function withDetails({ status, body }: Answer, details: unknown): Answer {
   return { status, body: { ...(body as object), Details: details } }
 }
 
-/** Who follows whom. */
+/** Routes that change which server follows which. */
 export const movingRoutes: readonly Route[] = [...relocations, ...movements, ...replicaMovements, takeSiblings]

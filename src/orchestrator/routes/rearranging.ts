@@ -140,7 +140,7 @@ export async function moveEach(call: Call, server: Server, { first, plan, carryO
 
 const planAgesMs = 1_000
 
-/** It was made too long ago, or names mean other servers by now. */
+/** The plan was made too long ago, or names mean other servers by now. */
 function isOld(call: Call, { cluster: { name } }: Server, { nowMs, addresses }: Seen): boolean {
   const now = call.look().wholeFleet.find((each) => each.name === name)
   return now === undefined || now.known.nowMs - nowMs > planAgesMs || addressesIn(now) !== addresses
@@ -234,7 +234,7 @@ function clusterNow(call: Call, name: string): Cluster | undefined {
   return call.look().wholeFleet.find((each) => each.name === name)
 }
 
-/** Of one that is slow to answer is known only how it was: perhaps before the change that came last. */
+/** A server that is slow to answer is known only as it was, perhaps before the change that came last. */
 function seenSince({ name, instance, cluster }: Server, sinceMs: number): Instance {
   const { askedMs = Infinity } = cluster.known.watched?.servers[name] ?? {}
   return askedMs < sinceMs ? { ...instance, IsRecentlyChecked: false } : instance

@@ -85,7 +85,7 @@ function whyNotAlone(master: Server, others: readonly Server[], isAuto: boolean)
     : `target instance not indicated, auto=false, and master ${textOf(master)} has ${others.length} replicas. orchestrator cannot choose where to failover to. Aborting`
 }
 
-/** Who hands over and takes back at once would be refused while the old primary turns round. */
+/** Time in which an old primary turns round: a takeover that is taken back at once would be refused meanwhile. */
 const turnsRoundMs = 5_000
 const lookAgainMs = 50
 
@@ -191,7 +191,7 @@ async function recover(call: Call): Promise<Answer> {
   return ok(`Recovery executed on ${keyText(instance.Key)}`, promoted.instance.Key)
 }
 
-/** Of what a person asks for, by codes that orchestrator recovers too. */
+/** Recoveries that a person may ask for, by the codes that orchestrator recovers too. */
 const recoveries: readonly (readonly [RegExp, typeof recoverCoMaster])[] = [
   [/^DeadCoMaster/, recoverCoMaster],
   [/^DeadIntermediateMaster(?!AndReplicas)|^AllIntermediateMasterReplicasFailing/, recoverIntermediate],

@@ -257,7 +257,7 @@ function restartStatements(call: Call): readonly string[] {
   ]
 }
 
-/** Of orchestrator's own agents, and of the figures of its polls. */
+/** Routes of orchestrator's own agents, and of the figures of its polls. */
 const gone: readonly string[] = [
   'agents',
   'agent/:host',

@@ -9,7 +9,7 @@ import type { Turns } from '../trees/turns.ts'
 import type { Answer } from './answers.ts'
 import type { Background } from './background.ts'
 
-/** One route of orchestrator’s: the server and its page in docs/ are made from the table of these. */
+/** A route of orchestrator’s: the server and its page in docs/ are made from the table of these. */
 export interface Route {
   /** Below `/api/`, with `:name` for a part that is given. Where it says replica, orchestrator's old word works too. */
   readonly path: string
@@ -21,7 +21,7 @@ export interface Route {
   readonly watched?: string
   /** Only a manager that leads takes the call, and none that is read-only. */
   readonly changes?: true
-  /** Of the manager that is asked, whichever leads. */
+  /** The route is for the manager that is asked, whichever leads. */
   readonly ofManager?: true
   answer(call: Call): Answer | Promise<Answer>
 }
@@ -31,7 +31,7 @@ export class Call {
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
   readonly clusters: ClusterService
-  /** Who asks, as far as that is known. */
+  /** The caller, as far as it is known. */
   readonly who: string
   readonly timers: Timers
   /** Absent where no cluster is only watched. */

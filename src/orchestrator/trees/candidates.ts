@@ -21,7 +21,7 @@ export function comparePlaces(one: Coordinates, other: Coordinates): number {
   return binlogNumberIn(one.LogFile) - binlogNumberIn(other.LogFile) || one.LogPos - other.LogPos
 }
 
-/** Those that answer, and got their data from a server. */
+/** Servers below `root` that answer: they got their data from there. */
 export function livingBelow(tree: Tree, root: Instance): Tree {
   return tree.filter((one) => one !== root && one.IsLastCheckValid && isBelow(tree, one, root))
 }
@@ -72,7 +72,9 @@ function compareSeries(one: string, other: string): number {
   return a - c || b - d
 }
 
-/** Of as many the smaller: what it writes the others can read. */
+/**
+ * The most common value; of values that are equally common the smaller one, because the others can read what it writes.
+ */
 function mostCommon(all: readonly string[]): string {
   const counts = new Map<string, number>()
   for (const each of all) counts.set(each, (counts.get(each) ?? 0) + 1)

@@ -30,7 +30,7 @@ export function makeCoMaster(tree: Tree, one: Instance): Planned {
   const why = whyNotSeen(master) ?? whyNotPair(tree, one, master) ?? whyNotFrom(master, one) ?? whySpreads(one, master)
   const [at, with_] = [master.InstanceAlias, one.InstanceAlias]
   const steps = (): readonly Step[] => [
-    // Of a master that follows somebody who is lost, or is detached: what that has received goes with its relay logs.
+    // The master may follow a lost server, or be detached: then what it has received goes with its relay logs.
     ...keepReceived(tree, master, one),
     ...(isReplica(master) ? [{ do: 'stop', at } as const] : []),
     {
@@ -69,7 +69,7 @@ function whySpreads(one: Instance, master: Instance): WhyNot {
     : `${keyText(one.Key)} has errant GTID ${one.GtidErrant}, which ${keyText(master.Key)} would apply; call gtid-errant-inject-empty first`
 }
 
-/** It is kept away from its source until it is reattached. */
+/** The replica is kept away from its source until it is reattached. */
 export function detach(tree: Tree, one: Instance): Planned {
   return unless(whyNotDetached(one), () => [...keepReceived(tree, one), ...awaySteps(one)], [
     lockOf(one, 'detach-replica-master-host'),
@@ -127,7 +127,7 @@ export function stopNicely(tree: Tree, one: Instance): Planned {
 }
 export const restartReplica = replicaOnly('stop', 'start')
 
-/** It follows nobody any more. */
+/** The server follows nobody any more. */
 export function resetReplica(_: Tree, one: Instance): Planned {
   const { InstanceAlias: at } = one
   const steps = (): readonly Step[] => [

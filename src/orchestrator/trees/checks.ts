@@ -84,7 +84,7 @@ function whyDelayed(one: Instance, other: Instance): WhyNot {
     : undefined
 }
 
-/** Of another series: `9.7` and `8.4`. */
+/** Whether `one` is of an older series than `other`: `8.4` beside `9.7`. */
 function isOlder(one: string, other: string): boolean {
   const [a, b] = [one, other].map((version) => version.split('.').slice(0, 2).map(Number))
   const [major = 0, minor = 0] = a ?? []
@@ -92,7 +92,7 @@ function isOlder(one: string, other: string): boolean {
   return major < otherMajor || (major === otherMajor && minor < otherMinor)
 }
 
-/** It follows by GTIDs, and the other one has them. */
+/** The server follows by GTIDs, and the other one has GTIDs. */
 export function canMoveByGtids(one: Instance, other: Instance): boolean {
   return one.UsingOracleGTID && other.SupportsOracleGTID
 }

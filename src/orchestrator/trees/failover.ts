@@ -6,14 +6,14 @@ import { canMoveByGtids, whyNotByGtids, whyNotFrom } from './checks.ts'
 import type { Change, Step } from './step.ts'
 import { masterOf, replicasOf, type Tree } from './tree.ts'
 
-/** Who leads then, and who cannot follow. */
+/** The change by which a successor leads, and the servers that cannot follow it. */
 export interface PlannedLead extends Change {
   readonly undo: readonly Step[]
   readonly successor: Instance
   readonly lost: readonly Instance[]
 }
 
-/** It applies what it has received as soon as it can. */
+/** The replica applies what it has received as soon as it can. */
 function applies({ ReplicationSQLThreadState, SQLDelay }: Instance): boolean {
   return ReplicationSQLThreadState === 1 && SQLDelay === 0
 }
@@ -52,8 +52,8 @@ export function whyNobodyLeads(tree: Tree, lost: Instance, wanted: Instance | un
 }
 
 /**
- * Of a tree that stands still: who leads instead, after that one has got whatever anybody else has. Chosen are
- * preferred servers first, then those that hold most.
+ * The successor in a tree that stands still, after it has got whatever any other server has. Preferred servers are
+ * chosen first, then those that hold most.
  */
 export function leadInstead(
   tree: Tree,
@@ -157,7 +157,7 @@ function canFollow(one: Instance, source: Instance, holds: GtidSet): boolean {
 function followSteps(one: Instance, source: string): readonly Step[] {
   const { InstanceAlias: at } = one
   return [
-    // One that is delayed has perhaps received what nobody has applied.
+    // A delayed replica has perhaps received what nobody has applied.
     ...(applies(one) ? [] : [{ do: 'covers', at: source, with: at } as const]),
     { do: 'stop', at },
     { do: 'follow', at, source: { instance: source }, from: 'gtids' },

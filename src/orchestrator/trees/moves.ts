@@ -45,7 +45,7 @@ export function followByGtids(
   ]
 }
 
-/** One server below another one, in whatever way that can be done. */
+/** Moves one server below another, in whatever way that can be done. */
 export function relocate(tree: Tree, one: Instance, other: Instance): Planned {
   const [key, to] = [keyText(one.Key), keyText(other.Key)]
   const member = whyMember(one, 'relocate')
@@ -57,7 +57,7 @@ export function relocate(tree: Tree, one: Instance, other: Instance): Planned {
   return canMoveByGtids(one, other) ? belowByGtids(tree, one, other) : relocateByPlaces(tree, one, other)
 }
 
-/** One step, where places of one binlog say where it goes on in the other. */
+/** Moves by one step, where places of one binlog say where the server goes on in the other. */
 function relocateByPlaces(tree: Tree, one: Instance, other: Instance): Planned {
   if (areSiblings(one, other) && (!other.IsCoMaster || other.ReadOnly)) return moveBelow(tree, one, other)
   const master = masterOf(tree, one)
@@ -173,7 +173,7 @@ function repointSteps(one: Instance, other: Instance): readonly Step[] {
   ]
 }
 
-/** It changes places with its source: what that followed, it follows, and that follows it. */
+/** The server changes places with its source: it follows what its source followed, and its source follows it. */
 export function takeMaster(tree: Tree, one: Instance): Planned {
   const master = masterOf(tree, one)
   if (master === undefined) return { why: `Cannot GetInstanceMaster() for ${keyText(one.Key)}: it has no master here` }

@@ -13,19 +13,19 @@ export type SourceThen =
   | { readonly host: string; readonly port: number }
 
 /**
- * One thing that is done at one server of a watched cluster. Instances are called by their names. A plan that ends
- * after any of its steps leaves every server with all it has: perhaps one stands, and is started by the next manager.
+ * A thing that is done at one server of a watched cluster. Instances are called by their names. A plan that ends after
+ * any of its steps leaves every server with all it has: perhaps one stands, and is started by the next manager.
  */
 export type Step =
   | {
       readonly do: 'stop' | 'start' | 'stopReceiving' | 'startReceiving' | 'reset' | 'flushLogs'
       readonly at: string
     }
-  /** It follows nobody any more, and takes writes. */
+  /** The server follows nobody any more, and takes writes. */
   | { readonly do: 'lead'; readonly at: string }
   /** Nobody answers there: a living server is never led beside. */
   | { readonly do: 'absent'; readonly at: string }
-  /** It has all that the other one has received. */
+  /** The server has all that the other one has received. */
   | { readonly do: 'covers'; readonly at: string; readonly with: string }
   /** Waits until it has applied all that it has received. */
   | { readonly do: 'drain'; readonly at: string }

@@ -19,7 +19,7 @@ import { replicasOf, type Tree } from './tree.ts'
 
 const graceful = 'GracefulMasterTakeover'
 
-/** Who is to take over from a master that answers; or why nobody does, as orchestrator says that. */
+/** The server that is to take over from a master that answers; or why none does, as orchestrator says that. */
 export function designate(
   tree: Tree,
   master: Instance,

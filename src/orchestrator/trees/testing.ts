@@ -31,9 +31,9 @@ export interface State {
 }
 
 export const unseen: Otherwise = { view: { reachable: false } }
-/** It answered no look since the request. */
+/** The server answered no look since the request. */
 export const late: Otherwise = { server: { askedMs: 0 } }
-/** It follows by places in binlogs. */
+/** The server follows by places in binlogs. */
 export const places: Otherwise = { server: { gtidMode: 'OFF' }, channel: { autoPosition: false } }
 
 export function channel(changes: object): Otherwise {

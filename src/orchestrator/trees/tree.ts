@@ -16,7 +16,7 @@ export function replicasOf(tree: Tree, { Key }: Instance): Tree {
   return tree.filter(({ MasterKey }) => isSameKey(MasterKey, Key))
 }
 
-/** It follows the other one, or one that does. In a ring everybody does. */
+/** Whether `one` follows `other`, or a server that does. In a ring every server does. */
 export function isBelow(tree: Tree, one: Instance, other: Instance): boolean {
   const seen = new Set<Instance>()
   for (let above = masterOf(tree, one); above !== undefined && !seen.has(above); above = masterOf(tree, above)) {

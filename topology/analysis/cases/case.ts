@@ -2,7 +2,7 @@ import { analyse } from '../analyse.ts'
 import type { Expected } from '../analysis-input.ts'
 import { aSnapshot, type SnapshotShape, type ViewOverrides } from '#topology/testing.ts'
 
-/** One row of the tables in this folder: what a healthy cluster of three is made into, and all that is then found. */
+/** A row of the tables in this folder: what a healthy cluster of three is made into, and all that is then found. */
 export interface Case {
   readonly views?: Readonly<Record<string, ViewOverrides>>
   readonly expected?: Partial<Expected>

@@ -137,7 +137,7 @@ function local(flags: string, description: string): Option {
   return new Option(flags, description).helpGroup(localGroup)
 }
 
-/** Those options of a group that the command line says. */
+/** Options of a group that the command line gives. */
 function saidOf(command: Command, group: string): readonly string[] {
   return command.options.flatMap((option) =>
     option.helpGroupHeading === group && command.getOptionValueSource(option.attributeName()) === 'cli'

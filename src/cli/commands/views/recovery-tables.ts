@@ -2,7 +2,7 @@ import type { Recovery } from '#failover/protocol/notes.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import { renderTable } from '#cli/terminal/table.ts'
 
-/** One line per recovery, in the order given. */
+/** A line per recovery, in the order given. */
 export function renderRecoveries(recoveries: readonly Recovery[]): readonly string[] {
   if (recoveries.length === 0) return ['nothing was recovered yet']
   const rows = recoveries.map((recovery) => [
@@ -18,7 +18,7 @@ export function renderRecoveries(recoveries: readonly Recovery[]): readonly stri
   return renderTable(['id', 'started (UTC)', 'kind', 'outcome', 'from → to', 'took', 'lost', 'because'], rows)
 }
 
-/** One recovery, step by step: milliseconds since detection, and since the step before. */
+/** A recovery, step by step: milliseconds since detection, and since the step before. */
 export function renderTimeline(recovery: Recovery): readonly string[] {
   const epochs =
     recovery.toEpoch === null ? `epoch ${recovery.fromEpoch}` : `epoch ${recovery.fromEpoch} → ${recovery.toEpoch}`

@@ -53,7 +53,7 @@ export interface InstanceStatus {
   readonly name: string
   readonly host: string
   readonly port: number
-  /** Of mysqld; null when it does not run. */
+  /** The process of mysqld; null when it does not run. */
   readonly pid: number | null
   readonly agentPid: number | null
   /** `unknown` when the manager does not answer. */

@@ -17,8 +17,9 @@ export interface DumpOptions {
 const notDumped = ['mysql', 'sys', 'information_schema', 'performance_schema', 'regent']
 
 /**
- * One moment of all InnoDB tables, without a lock that a write would wait for; without GTIDs, so that the cluster where
- * it is read in gives its own; bytes as hexadecimal, so that the text survives every character set.
+ * Arguments for a dump of one moment of all InnoDB tables, without a lock that a write would wait for; without GTIDs,
+ * so that the cluster where the dump is read in gives its own; bytes as hexadecimal, so that the text survives every
+ * character set.
  */
 const parameters = ['--single-transaction', '--set-gtid-purged=OFF', '--triggers', '--hex-blob']
 const ofDatabases = ['--routines', '--events', '--databases']

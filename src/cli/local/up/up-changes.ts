@@ -154,7 +154,7 @@ function differs<Value>(asked: Value | undefined, is: Value | undefined): boolea
   return asked !== undefined && asked !== is
 }
 
-/** One that names no password is content with what is known. */
+/** An address that names no password is content with the password that is known. */
 export function hasLogin(store: string): boolean {
   return store !== 'file' && parseRedisAddress(store).options.password !== undefined
 }

@@ -63,7 +63,7 @@ export async function up(io: Io, name: string, options: UpOptions): Promise<void
   await printStatus(io, { dir, cluster }, options)
 }
 
-/** Of a cluster that is up. */
+/** Changes a cluster that is up. */
 async function change(io: Io, found: FoundCluster, options: UpOptions): Promise<void> {
   await refuseChanges(found, options, true)
   const change = await changeWhileUp(found, options)
@@ -164,7 +164,7 @@ function orchestratorOf(
   return port === undefined ? {} : { orchestrator: { port, hosts: orchestratorHosts ?? before?.hosts ?? 'address' } }
 }
 
-/** Who says how servers are called, where nobody is answered, is told instead of being heard by nobody. */
+/** The option that says how servers are called does nothing without the interface: the caller is told. */
 function requireInterface({ orchestratorPort, orchestratorHosts }: UpOptions, before: LocalCluster | undefined): void {
   if (orchestratorHosts === undefined || (orchestratorPort ?? before?.orchestrator) !== undefined) return
   throw new RegentError('REGENT_BAD_REQUEST', say`say where orchestrator’s interface is served: --orchestrator-port`)
@@ -193,7 +193,9 @@ async function programs(io: Io): Promise<MysqlPrograms> {
   return { mysqld: [...mysqld], mysql: [...mysql], mysqlbinlog: [...mysqlbinlog], pluginDir, shareDir }
 }
 
-/** Of a cluster that was made before. Servers that are somewhere else have their programs there, and none here. */
+/**
+ * Programs of a cluster that was made before. Servers that are somewhere else have their programs there, and none here.
+ */
 async function programsAgain(io: Io, dir: string, before: LocalCluster): Promise<MysqlPrograms> {
   if (before.far === true) return before.mysql
   const mysql = await programs(io)

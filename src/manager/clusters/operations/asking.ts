@@ -21,7 +21,7 @@ export interface OperatedCluster {
   declined(sentence: string): void
 }
 
-/** One request of a person, and the cluster as it is when the request comes. */
+/** A request of a person, and the cluster as it is when the request comes. */
 export class Asking {
   readonly cluster: OperatedCluster
   readonly input: DecisionInput
@@ -50,7 +50,7 @@ export class Asking {
       throw new RegentError('REGENT_NOT_FOUND', say`there is no instance ${instance}; there are ${known.join(', ')}`)
   }
 
-  /** Who asks while another one is under way would hear how that one ends. */
+  /** A person who asks while another request is under way would hear how that other one ends. */
   mustBeAlone(kind: Request['kind']): void {
     if (this.input.requests.some((other) => other.kind === kind))
       throw this.refusal(say`no ${kind}: another one was asked for and has not ended`)
@@ -69,7 +69,7 @@ export class Asking {
     return printed(sentence, this.input.place)
   }
 
-  /** Who is refused while the cluster takes no writes hears what ends that, unless it was said. */
+  /** A refusal while the cluster takes no writes says what ends that, unless it was said. */
   #withWayOut(sentence: Sentence): Sentence {
     const found = wayOut(this.cluster.loop.input())
     const isSaid = (words: string) => String(sentence).includes(words)

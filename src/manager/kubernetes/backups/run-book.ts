@@ -40,7 +40,7 @@ export class RunBook {
     this.#heard.set(keyText(key), { run, atMs })
   }
 
-  /** Who has just begun to look has heard it now. */
+  /** A manager that has just begun to look counts the run as heard now. */
   heardAt(key: ObjectKey, run: string, nowMs: number): number {
     const known = this.#heard.get(keyText(key))
     if (known?.run === run) return known.atMs

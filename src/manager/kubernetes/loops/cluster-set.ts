@@ -52,7 +52,7 @@ export interface ClusterSetParts {
   readonly metrics: ManagerMetrics
 }
 
-/** Who is told what clusters do. */
+/** A listener that hears what clusters do. */
 export interface ClusterSetListener {
   /** Something of a cluster is different now: its status may be, too. */
   readonly changed: (key: ObjectKey) => void

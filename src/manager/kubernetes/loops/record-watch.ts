@@ -8,7 +8,7 @@ export interface WatchedRecord {
   readonly records: InformerPort<ConfigMap>
   readonly timers: Timers
   readonly cluster: ObjectKey
-  /** Of the record as the cluster's loop knows it; 0 where it knows none. */
+  /** The revision of the record as the cluster's loop knows it; 0 where the loop knows none. */
   readonly revision: () => number
   /** Somebody else changed or deleted it. */
   readonly meddled: () => void

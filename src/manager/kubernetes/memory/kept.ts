@@ -28,13 +28,13 @@ export function keptPod({ apiVersion, kind, metadata, spec, status }: Pod): Pod 
   }
 }
 
-/** Of all Secrets of clusters only the authorities are read from memory. */
+/** Only the authorities among the Secrets of clusters are read from memory. */
 export function keptSecret({ data, metadata, ...rest }: Secret): Secret {
   const isRead = metadata.name.endsWith('-ca') && roughBytes(data) <= mostBytes
   return { ...rest, metadata: keptMeta(metadata), ...(isRead && data && { data }) }
 }
 
-/** Of a record only its revision. */
+/** A record is kept as its revision alone. */
 export function keptConfigMap({ apiVersion, kind, metadata, data }: ConfigMap): ConfigMap {
   const { revision } = data ?? {}
   const isRead = revision !== undefined && revision.length < 32

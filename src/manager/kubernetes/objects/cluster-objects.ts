@@ -47,7 +47,7 @@ export interface ClusterObjectsParts {
   readonly images: PodImages
   /** Where the managers run: who may reach the agents. */
   readonly managerNamespace: string
-  /** Of the managers, as routers are to know them; '' before there is one. */
+  /** The authority of the managers, as routers are to know it; '' before there is one. */
   readonly managerAuthority: () => string
   readonly disabled: ReadonlySet<Capability>
   /** What others changed or deleted is left so: never of a new cluster. */
@@ -191,7 +191,7 @@ async function appliedService(
 /** The old kind of endpoints too: Kubernetes makes slices of it for a Service that has no selector. */
 const endpoints: Resource = { group: '', version: 'v1', kind: 'Endpoints', plural: 'endpoints', namespaced: true }
 
-/** Whoever is among the endpoints of the primary's Service beside the primary. */
+/** Removes endpoints of the primary's Service beside the primary. */
 async function removeStrangers(
   { client, yields, putRight }: ClusterObjectsParts,
   cluster: MySQLCluster,
@@ -311,7 +311,8 @@ async function applyStatefulSet(parts: ClusterObjectsParts, cluster: MySQLCluste
     if (sentence !== '') parts.putRight(sentence)
     return
   }
-  // Who was to go by a scale-in, and had not left yet, may be the primary, or hold what was acknowledged last.
+  // Instances that a scale-in was to take, and that had not left yet, may be the primary, or hold what was acknowledged
+  // last.
   const replicas = Math.max(cluster.spec.instances, await parts.recorded(keyOf(cluster)))
   // Whole, in the name of scaling: whoever dies after any of these leaves a set with the right number of pods.
   const scaled = { ...set, spec: { ...set.spec, replicas } }

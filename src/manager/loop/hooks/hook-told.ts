@@ -9,7 +9,7 @@ import { keyText, type RunKey } from './hook-ledger.ts'
 export interface ToldBesides {
   readonly key: RunKey
   readonly recovery: Recovery
-  /** Who is to lead, where nobody does yet. */
+  /** The member that is to lead, where none does yet. */
   readonly successor: MemberId | null
   readonly isAsked: boolean
   readonly machine: string
