@@ -21,9 +21,10 @@ interface Given {
 }
 
 /**
- * Runs all agents of servers that are on other hosts, in one process, until SIGTERM or SIGINT. One whose host is not
- * reached, or whose password is not there, has nothing to say until then. One that cannot go on begins anew. Neither
- * keeps another from its work. Rejects with an `UnendedLife` where one of them does not end: then all begin anew.
+ * Runs all agents of servers that are on other hosts, in one process, until SIGTERM or SIGINT. An agent whose host is
+ * not reached, or whose password is not there, has nothing to say until then. An agent that cannot go on begins anew.
+ * Neither keeps another from its work. Rejects with an `UnendedLife` where one of them does not end: then all begin
+ * anew.
  */
 export async function runRemoteAgents(
   configs: readonly AgentConfig[],

@@ -17,7 +17,7 @@ export interface ObservationOverrides extends Partial<Omit<Observation, 'server'
   /** Null: the server never answered. */
   readonly server?: ServerOverrides | null
   readonly stored?: Partial<StoredSummary>
-  /** Whom it follows; null makes it the primary. By default `shop-0`, and nobody for that one. */
+  /** The instance that it follows; null makes it the primary. By default `shop-0`, and for `shop-0` none. */
   readonly follows?: InstanceName | null
 }
 

@@ -26,7 +26,7 @@ export interface TransactionGroup {
 export type GroupEnding =
   | { readonly kind: 'xid' }
   | { readonly kind: 'xaPrepare' }
-  /** The group is this one statement: DDL and the like. */
+  /** The group is a single statement: DDL and the like. */
   | { readonly kind: 'statement'; readonly statement: QueryEvent }
   /** BEGIN … COMMIT as a statement: something other than InnoDB wrote it. */
   | { readonly kind: 'commitStatement' }

@@ -13,7 +13,7 @@ export function forgetfulAs({ run, doubts }: Pick<Parts, 'run' | 'doubts'>): str
 
 /**
  * A primary hears which replicas have forgotten something. Only what its server says from now on includes all that
- * those acknowledged: what it said before may be older than a write that one of them alone held.
+ * those replicas acknowledged: what it said before may be older than a write that a single replica held.
  */
 export function hearOfForgetful(parts: Parts, heardForgetful: NonNullable<LeaderWord['forgetful']>): void {
   const { observer, changed } = parts

@@ -37,7 +37,7 @@ export class FarIdentity {
     return this.#uuids
   }
 
-  /** Whether a session may go on with a server that has this one. */
+  /** Whether a session may go on with a server that has this uuid. */
   allows(uuid: string): boolean {
     if (!this.#uuids.includes(uuid)) return false
     this.#now = uuid
@@ -45,8 +45,8 @@ export class FarIdentity {
   }
 
   /**
-   * What the server is to have from its next start on. One that was noted since the server was last seen stays: the
-   * host may have that one, and never get this one.
+   * What the server is to have from its next start on. A uuid that was noted since the server was last seen stays: the
+   * host may have that uuid, and never get the new one.
    */
   async renew(): Promise<string> {
     const next = this.#random.uuid()

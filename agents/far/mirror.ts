@@ -57,8 +57,8 @@ type Wants = (before: GtidSet) => boolean
 /**
  * Copies of a far server's logs in a folder of the agent's own, where everything reads them that reads those of a near
  * server. Only the newest files come, as many as are asked for; of a file that is there already only the rest comes,
- * and nothing of one that the host shows as it was. Of a binlog in which places are known that will do only the rest
- * comes, as a file with a name of its own.
+ * and nothing of one that the host shows as it was. Where places in a binlog are known, and one of them will do, only
+ * the rest behind that place comes, as a file with a name of its own.
  */
 export class Mirror {
   readonly #folder: string
@@ -100,7 +100,8 @@ export class Mirror {
 
   /**
    * Brings the newest logs of each kind, each older one for as long as `goesOn` wants, by what was executed before the
-   * newer ones began. The mirror's indexes name these and no others. One after the other: two would write one file.
+   * newer ones began. The mirror's indexes name these and no others. Calls follow one another: two would write one
+   * file.
    */
   bring(kinds: readonly FarLogs[], goesOn: Wants): Promise<void> {
     const mine = this.#last.then(() => this.#bring(kinds, goesOn))
@@ -243,7 +244,7 @@ function gone(path: string): never {
 
 /**
  * What was executed before a log began; undefined where it does not say so, as a file of which a power cut left
- * nothing. Whoever reads the mirror judges that as in a near folder.
+ * nothing. A reader of the mirror judges that as in a near folder.
  */
 async function executedBefore(path: string): Promise<GtidSet | undefined> {
   try {

@@ -9,7 +9,7 @@ export class OwnStart {
   #startedAt: number | null = null
   #isForNobody = false
 
-  /** The agent's own mysqld is this one, which started at that moment where that is known. */
+  /** The agent's own mysqld is the start `life`, at the moment `startedAt` where that is known. */
   is(life: string, startedAt: number | null = null): void {
     if (life === this.#life) return
     this.#life = life

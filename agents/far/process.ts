@@ -50,8 +50,9 @@ const spoken =
 
 /**
  * The mysqld of a far host, seen by a script that looks into `/proc` there. A service manager may start mysqld again as
- * soon as it ended; such a server comes up closed (`look.ts`). It counts as dead until this agent starts it, which
- * then means to take it as it is: what may be decided between an end and a start is decided here as beside a near one.
+ * soon as it ended; such a server comes up closed (`look.ts`). The server counts as dead until this agent starts it,
+ * which then means to take the server as it is: what may be decided between an end and a start is decided here as
+ * beside a near server.
  */
 export class FarProcess extends ShownFarProcess implements ProcessPort {
   readonly #config: FarConfig
@@ -129,7 +130,8 @@ export class FarProcess extends ShownFarProcess implements ProcessPort {
         'REGENT_FAR_CANNOT',
         say`mysqld is down, and the hosts file has no start command for this host: start mysqld there, or give one`,
       )
-    // Not dead any more: who hears that would fail over while this one comes up.
+    // The server is not shown as dead any more: a manager that hears of a death would fail over while the server comes
+    // up.
     this.#isStarting = true
     this.#judge()
     try {

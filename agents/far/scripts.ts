@@ -7,9 +7,9 @@
  * Prints `boot` and the boot id of the host; then the state of the server whose pid is in a file, whenever that
  * changes, and a dot every second: `pid startTicks state`, or `none`; `R` runs, `T` is stopped, `Z` is being torn
  * down. Another program that has the number of an old pid file works in another folder. Where this user is not shown
- * that, its command line tells. One that is known lives on without its pid file: somebody may have removed that. One
- * that is there and cannot be read is as it was: a host may have no file left to open, nor a process. A write that
- * fails ends the script.
+ * that, its command line tells. A server that is known lives on without its pid file: somebody may have removed that
+ * file. A server that is there and cannot be read is as it was: a host may have no file left to open, nor a process. A
+ * write that fails ends the script.
  *
  * `$1` pid file, `$2` data folder, `$3` seconds between two looks, `$4` looks in a second; of the server that is known
  * already `$5` pid, `$6` start ticks

@@ -12,8 +12,8 @@ interface Given {
 const lookMs = 100
 
 /**
- * An agent that sees nothing of its host shows nothing: then it is unreachable for everybody, as an agent on a machine
- * that was lost, and whoever judges that knows what to do. Who asks is refused, and told why.
+ * An agent that sees nothing of its host shows nothing. So the agent is unreachable for everybody, as an agent on a
+ * machine that was lost, and a manager knows what to do then. A caller that asks is refused, and told why.
  */
 export function endStreamsWhenBlind(
   server: Pick<Server, 'closeAllConnections'>,

@@ -17,9 +17,9 @@ const most = 16
 /**
  * Places in the newest binlog of a running server, each with what is before: after the death of the server only what
  * follows need be read. Each look asked, one after the other, what is owned, what is executed, and where the binlog
- * ends. A transaction is owned before it is in the binlog, and until it is executed. So what lies before the end that
- * one look saw is executed as soon as nothing is left that later looks saw as owned; and what a look saw as executed
- * lies before the end that the same look saw.
+ * ends. A transaction is owned before it is in the binlog, and until it is executed. So what lies before the end that a
+ * look saw is executed as soon as nothing is left that later looks saw as owned; and what a look saw as executed lies
+ * before the end that the same look saw.
  */
 export class Starts {
   /** How the file began; before that was read no look counts, for it may be of another file by that name. */

@@ -13,8 +13,8 @@ interface Given {
 const againMs = 1_000
 
 /**
- * Resolves to what the far side answered first, or was found of it. Who knows nothing of its server has nothing to say
- * until then.
+ * Resolves to what the far side answered first, or was found of it. An agent that knows nothing of its server has
+ * nothing to say until then.
  */
 export async function untilReached<T>(reach: () => Promise<T>, { timers, log, refuse }: Given): Promise<T> {
   let endRefusing: (() => Promise<void>) | undefined

@@ -108,7 +108,7 @@ export class Worker {
     }
   }
 
-  /** Rejects with what a script that failed has said. One at a time. */
+  /** Runs one script at a time. Rejects with what a script that failed has said. */
   run(script: string, args: readonly string[], input?: Buffer): Promise<Ran> {
     const mark = this.#newMark()
     const job: Job = { mark, stdout: [], input, stderr: '', tail: '', ended: Promise.withResolvers() }

@@ -35,13 +35,13 @@ function counts({ assignment }: Pick<StoredState, 'assignment'>): boolean {
   return assignment?.role === 'replica' && assignment.counted
 }
 
-/** 0 where nobody else is in the group, or nobody of the others can be made primary before this one has left. */
+/** 0 where nobody else is in the group, or nobody of the others can be made primary before this member has left. */
 function handOverWithin({ members }: GroupState, own: GroupMember): number {
   const others = members.filter(({ uuid }) => uuid !== own.uuid)
   const versions = members.map(({ version }) => version).filter((version) => version !== '')
   const able = others.filter(({ state, version }) => state === 'ONLINE' && mayLead(version, versions))
   if (able.length > 0) return handOverMs
-  // The lowest version leads: where all others are higher the group elects one of them once this one has left.
+  // The lowest version leads: where all others are higher the group elects another once this member has left.
   const follows = others.some(({ state, version }) => state !== 'ONLINE' && compareVersions(version, own.version) <= 0)
   return follows ? leaveMs : 0
 }

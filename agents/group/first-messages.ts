@@ -37,7 +37,9 @@ export class FirstMessages implements Watch {
     return this.#sent < wanted && this.#parts.world.clock.monotonicMs() >= this.#restsUntilMs
   }
 
-  /** Sends what is left to send, one after the other. One that nobody agrees on in time may not have been sent. */
+  /**
+   * Sends what is left to send, one after the other. A message that nobody agrees on in time may not have been sent.
+   */
   async look(): Promise<void> {
     const { server, world } = this.#parts
     try {

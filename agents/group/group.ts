@@ -31,9 +31,10 @@ import { viewLookMs, ViewWatch } from './view-watch.ts'
  * Until the others have dialled a member that joins, each write waits 0.25 s. A member that joins now is dialled after
  * 10.5 s.
  *
- * The dial after 6.4 s is too early. Of twelve that joined after 5 s, eight stopped all writes once more, for 0.6 to
- * 2.9 s, and sent no message of their own meanwhile: where the next primary died then, clients waited 3 s. Of forty
- * that joined after 6.5 or 8.5 s, none. Some that joined within 5 s were given up at the end of those (four of eight).
+ * The dial after 6.4 s is too early. Twelve members joined after 5 s: eight of them stopped all writes once more, for
+ * 0.6 to 2.9 s, and sent no message of their own meanwhile: where the next primary died then, clients waited 3 s. Forty
+ * members joined after 6.5 or 8.5 s: none of them did. Some members that joined within 5 s were given up at the end of
+ * those (four of eight).
  */
 const dialledAgainMs = 8_500
 
@@ -71,7 +72,7 @@ export class Group implements Mode<Step> {
   start(watches: Watches): void {
     const { process, world, timings, file } = this.#parts
     learn(this.#parts, { fact: 'groupMayBeStarting', mayBeStartingGroup: !isDown(process) })
-    // The member of an agent before this one may have been lost a moment ago.
+    // The member of an earlier agent may have been lost a moment ago.
     if (file.current.assignment !== null) this.#joinsAfter(forgottenAfterMs)
     process.onChange(() => {
       this.#expelTheDead()

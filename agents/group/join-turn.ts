@@ -7,9 +7,10 @@ import type { View } from '../instance/pass.ts'
 export const turnMs = 1_000
 
 /**
- * How many others begin to join before this one. Who waited outside while a group was formed is let in together with
- * the others, and joins one after the other: mysqld takes one connection for its group at a time. Two that started at
- * the same moment kept each other out for up to 20 s. 0 for whoever was not told to stay out in this epoch.
+ * Number of members that begin to join before this member. Members that waited outside while a group was formed are let
+ * in together, and join one after the other: mysqld takes one connection for its group at a time. Two members that
+ * started at the same moment kept each other out for up to 20 s. The number is 0 for a member that was not told to stay
+ * out in this epoch.
  */
 export function turnOf({ jobs }: Pick<View, 'jobs'>, assignment: Assignment): number {
   if (jobs.joinsInTurn !== assignment.epoch) return 0

@@ -40,8 +40,8 @@ export function nextAsMember(view: View, member: Membership): NextPass {
 }
 
 /**
- * A group was formed under another name meanwhile, without what this one may have acknowledged: nothing is acknowledged
- * in this one any more.
+ * A group was formed under another name meanwhile, without what this member may have acknowledged: nothing is
+ * acknowledged in the old group any more.
  */
 function isInAnother({ task, group }: Membership): boolean {
   return group.state !== 'OFFLINE' && group.state !== 'ERROR' && group.name !== task.name

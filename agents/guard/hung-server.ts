@@ -9,10 +9,10 @@ const betweenMs = 300_000
 /**
  * Ends a mysqld that runs and has answered nothing for half a minute; the converger starts it again. A replica that
  * hangs (two statements that wait for each other are enough) acknowledges nothing and never comes back by itself. A
- * primary only where its manager allows it to start again in place, because nobody can take over: else that is for
- * whoever leads and for its lease, and it is a replica once another one is primary. Such a primary is ended too where
- * it was stopped (SIGSTOP), and soon: a failover would have ended it as soon, and what its files say may let one go on.
- * One that only SQL reaches is named, and left to a person.
+ * primary is ended only where its manager allows the server to start again in place, because nobody can take over: else
+ * the manager and the lease of the primary see to that, and the server is a replica once another one is primary. Such a
+ * primary is ended too where it was stopped (SIGSTOP), and soon: a failover would have ended it as soon, and what its
+ * files say may let one go on. A server that only SQL reaches is named, and left to a person.
  */
 export class HungServerWatch implements Watch {
   readonly name = 'a server that hangs'

@@ -42,7 +42,8 @@ export class Lease {
     this.#heldUntilMs = this.#tickedAtMs + parts.timings.leaseMs
     this.#peersConfirmedMs = this.#tickedAtMs
     const { assignment, leaseUntilMs = -Infinity } = parts.file.current
-    // Another agent died: the lease that this one finds is no longer for that. Its clock counts from the same boot.
+    // Another agent died before this agent began: the lease that this agent finds counts no longer for that. Its clock
+    // counts from the same boot.
     if (this.#isFence && assignment?.role === 'primary') {
       this.#epoch = assignment.epoch
       this.#heldUntilMs = Math.min(this.#heldUntilMs, leaseUntilMs)
@@ -85,8 +86,8 @@ export class Lease {
   }
 
   /**
-   * Whether nothing but this keeps a primary that nobody hears from telling clients OK. It keeps no far server: where
-   * its agent is not heard, the agent does not reach that server either.
+   * Whether the lease alone keeps a primary that nobody hears from telling clients OK. A far server is kept by no
+   * lease: where its agent is not heard, the agent does not reach that server either.
    */
   get #isFence(): boolean {
     return salvages(this.#parts.config) && this.#parts.config.far === undefined

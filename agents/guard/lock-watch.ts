@@ -31,9 +31,9 @@ export interface LockNeeds {
 }
 
 /**
- * What Regent must do to end a wait never waits behind a client. Whoever is in the way is named at once, and ended
- * after a grace. Only where a primary cannot be written to otherwise, or its writes are not known to be safe, or it
- * cannot be seen: never for a backup that runs while all is well.
+ * What Regent must do to end a wait never waits behind a client. A session in the way is named at once, and ended after
+ * a grace. A session is ended only where a primary cannot be written to otherwise, or its writes are not known to be
+ * safe, or it cannot be seen: never for a backup that runs while all is well.
  */
 export class LockWatch implements Watch {
   readonly name = 'locks in the way'

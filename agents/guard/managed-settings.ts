@@ -31,7 +31,7 @@ function isDueNow({ jobs }: Pick<Parts, 'jobs'>, state: ServerState, { name }: C
 
 async function putRight({ server, notices }: Parts, state: ServerState, changed: ChangedSetting): Promise<void> {
   const { name, seen, wanted } = changed
-  // The server refuses this one while the applier runs.
+  // The server refuses this setting while the applier runs.
   const stops = name === 'replica_preserve_commit_order' && state.channel?.sqlRunning === true
   try {
     if (stops) await server.stopApplier()

@@ -20,8 +20,8 @@ export const clientDatabase = 'app'
 export const regentSchema = 'regent'
 
 /**
- * Every instance that a cluster can have: the accounts of all are there from the start, so that one that is added finds
- * its own wherever it is sent.
+ * Every instance that a cluster can have: the accounts of all are there from the start, so that an instance that is
+ * added finds its own account wherever it is sent.
  */
 export function instancesOf(cluster: string): readonly InstanceName[] {
   return Array.from({ length: mostInstances }, (_, ordinal) => instanceName(cluster, ordinal))
@@ -55,7 +55,7 @@ export function account(user: string, host = '%'): string {
 
 /**
  * What a new server is given before anybody can reach it, without binary log: the same on every instance, so that
- * neither replication nor a copy changes it. One statement per line, as `--init-file` wants it. `root` is removed:
+ * neither replication nor a copy changes it. Each statement has a line, as `--init-file` wants it. `root` is removed:
  * there is no account whose password is not derived from the secret.
  */
 export function initialStatements(cluster: string, secret: string, mode: ModeName): readonly string[] {
@@ -180,7 +180,7 @@ function identifiedBy(user: string, secret: string): string {
 
 /**
  * What `--init-file` is given where nobody can log in any more: the agent's own accounts, and nothing that could fail.
- * Binary log off. One statement per line.
+ * Binary log off. Each statement has a line.
  */
 export function agentAccountsAnew(secret: string): readonly string[] {
   const accounts = ['localhost', agentHost].map((host) => ({ user: agentUser, host }))
@@ -189,8 +189,8 @@ export function agentAccountsAnew(secret: string): readonly string[] {
 
 /**
  * What `--init-file` is given where the data come out of a backup, maybe of another cluster: accounts of Regent's with
- * the passwords of this one, whatever the backup has, and Regent's tables made anew. Accounts and data of applications
- * stay. Binary log off; all of it may be done twice. One statement per line.
+ * the passwords of this cluster, whatever the backup has, and Regent's tables made anew. Accounts and data of
+ * applications stay. Binary log off; all of it may be done twice. Each statement has a line.
  */
 export function restoredStatements(cluster: string, secret: string, mode: ModeName): readonly string[] {
   const gates = instancesOf(cluster).map((instance) => ({ user: replicationUser(instance), host: '%' }))

@@ -2,7 +2,7 @@ import type { Parts } from './parts.ts'
 
 /**
  * The first start on data that were copied or restored does what is left of that: recovery applies what was written
- * meanwhile, and many tables are opened. Whoever gives that up begins anew, and ends in the same start.
+ * meanwhile, and many tables are opened. A caller that gives up begins anew, and ends in the same start.
  */
 export const firstStartSeconds = 900
 

@@ -110,9 +110,8 @@ export async function runInitialise(
 
 /**
  * Writes the file by which mysqld makes the agent's accounts right while it starts, and gives the option that names it.
- * Data out of a backup get all accounts of this cluster.
- * The server runs it before anybody can log in, and before it is super read-only (seen on 9.7). Who started mysqld
- * removes it: passwords are in it.
+ * Data out of a backup get all accounts of this cluster. The server runs it before anybody can log in, and before it is
+ * super read-only (seen on 9.7). The starter of mysqld removes the file: passwords are in it.
  */
 export async function accountsOption(
   config: AgentConfig,

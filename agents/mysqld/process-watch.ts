@@ -9,10 +9,10 @@ import {
 import { phaseOf, type ProcessPhase } from './process-phase.ts'
 
 /**
- * Watches one process by its state in the kernel: it shows a SIGKILL before any socket closes, and a SIGSTOP, which
- * closes none. One file stays open and is read again each time; it belongs to that very process, so a reused pid is
- * never believed. It is its first thread's, which says the same: for the whole process the kernel would add up the
- * times of all threads.
+ * Watches one process by its state in the kernel: that state shows a SIGKILL before any socket closes, and a SIGSTOP,
+ * which closes none. A file stays open and is read again each time; the file belongs to that very process, so a reused
+ * pid is never believed. The file is that of the first thread, which says the same: for the whole process the kernel
+ * would add up the times of all threads.
  */
 export class ProcessWatch {
   readonly identity: ProcessIdentity

@@ -104,8 +104,8 @@ export class Seeding {
   }
 
   /**
-   * Another donor is named while a copy is made: the manager does not hear the agent of this one any more. A copy that
-   * goes on, slow as that may be, is left alone.
+   * Another donor is named while a copy is made: the manager does not hear the agent of the first donor any more. A
+   * copy that goes on, slow as that may be, is left alone.
    */
   #leaveDonor(order: ReseedOrder): void {
     const { copying, world } = this.#parts
@@ -291,8 +291,8 @@ export class Seeding {
   }
 
   /**
-   * Reported, so that the manager tries another donor, or this one later. What its own server failed at is reported
-   * under its own name: no donor would do better.
+   * Reported, so that the manager tries another donor, or the same donor later. What its own server failed at is
+   * reported under its own name: no donor would do better.
    */
   #noteFailure(order: ReseedOrder, failure: unknown): void {
     const { notices, world, config } = this.#parts

@@ -46,7 +46,7 @@ export interface ServerPort {
    * by id. Rejects with `REGENT_SERVER_TIMEOUT` where one stays that could still answer its client.
    */
   killForeignSessions(deadlineMs?: number): Promise<void>
-  /** Ends these sessions, without waiting for what they undo. Who is gone already need not be ended. */
+  /** Ends these sessions, without waiting for what they undo. A session that is gone already need not be ended. */
   killSessions(ids: readonly number[]): Promise<void>
   /** Sessions of others that run a statement or hold a transaction open. */
   busySessions(): Promise<number>
@@ -187,8 +187,8 @@ export interface ServerPort {
    */
   recordEvents(): Promise<void>
   /**
-   * A copy of `donor` into `directory` (CLONE INSTANCE … DATA DIRECTORY), reporting progress. It is ended in the server
-   * once `signal` is aborted.
+   * A copy of `donor` into `directory` (CLONE INSTANCE … DATA DIRECTORY), reporting progress. The copy is ended in the
+   * server once `signal` is aborted.
    */
   cloneInto(directory: string, donor: CloneDonor, progress: TellProgress, signal?: AbortSignal): Promise<void>
   /**
@@ -255,7 +255,7 @@ export interface Blocker {
   readonly host: string
   /** The lock in words: `the backup lock`. */
   readonly lock: string
-  /** The session waits for that lock itself, and later sessions wait behind this one. */
+  /** The session waits for that lock itself, and later sessions wait behind this session. */
   readonly waits: boolean
   /** Seconds for which the session has been in what it does now, or has done nothing. */
   readonly seconds: number

@@ -4,7 +4,7 @@ export const relayLogName = 'replayed'
 /** As the server gives it. */
 export type AnsweredRow = Readonly<Record<string, unknown>>
 
-/** A server that runs on a folder for a while, beside the instance's own or before that one: nobody can reach it. */
+/** A server that runs on a folder for a while, beside the instance's own or before that server: nobody can reach it. */
 export interface ThrowAwayServer {
   /**
    * Rows of one statement, which may take as long as it takes. Rejects with `REGENT_SERVER_ERROR`, with
@@ -28,7 +28,7 @@ export interface HowToRun {
 export interface ThrowAwayPort {
   /**
    * Starts a server on this data folder, which takes the transactions of any server from relay logs, and writes no
-   * binlog. Resolves when it answers; rejects with its own words where it ends before. One at a time.
+   * binlog. Resolves when it answers; rejects with its own words where it ends before. At most one such server runs.
    */
   start(folder: string, how: HowToRun): Promise<ThrowAwayServer>
   /** Ends what an agent that died left running. */

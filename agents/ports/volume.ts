@@ -147,8 +147,8 @@ export interface VolumePort {
   freshSeedFolder(): Promise<string>
   /**
    * Fills such a path with the data folder that comes as a tar, synced to the disk. Rejects where that is not whole.
-   * @param from the backup of another cluster: its server takes the accounts of this one when it starts; null for a
-   *   backup of this cluster, which has them
+   * @param from the backup of another cluster: its server takes the accounts of this cluster when it starts; null for a
+   * backup of this cluster, which has them
    */
   unpackInto(folder: string, content: AsyncIterable<Buffer>, from: string | null): Promise<void>
   /** Says of such a folder, before that takes its place, what it came out of. */

@@ -15,8 +15,8 @@ const partBytes = 524_288
 /**
  * Salvage: what the binlogs of the dead primary have and nobody else is applied here, before the commit. In the order
  * of the primary: first everything that was received, then the rest, from relay logs of a channel of its own. Done
- * again, nothing is asked for that was applied before. It takes as long as it takes, and ends where nothing goes on
- * for the deadline of the order: another candidate would begin anew.
+ * again, nothing is asked for that was applied before. Salvage takes as long as it takes, and ends where nothing goes
+ * on for the deadline of the order: another candidate would begin anew.
  */
 export async function salvage(parts: Parts, order: FetchOrder, owner: MemberId): Promise<void> {
   const { server, volume, tail, notices } = parts

@@ -142,8 +142,8 @@ async function waitUntilNothingWaits({ server, world }: Parts, deadlineMs: numbe
 }
 
 /**
- * As it was before. One that is fenced by a person, or closed for another reason, stays closed; and one that waits for
- * a marker of its own stays offline, but must be able to write that.
+ * The server is put back as it was before. A server that is fenced by a person, or closed for another reason, stays
+ * closed. A server that waits for a marker of its own stays offline, but must be able to write that marker.
  */
 async function putBack({ server, observer }: Pick<Parts, 'observer' | 'server'>, before: ServerState): Promise<void> {
   const { readOnly, superReadOnly, offlineMode } = before

@@ -32,8 +32,8 @@ export function writeMarker(parts: Parts, revision: number): void {
 }
 
 /**
- * Sessions wait although enough replicas are connected: another write makes them acknowledge. One for each set of
- * `connections`: a replica that came back again, before it had acknowledged the last one, needs another.
+ * Sessions wait although enough replicas are connected: another write makes them acknowledge. Each set of `connections`
+ * gets one write: a replica that came back again, before it had acknowledged the last one, needs another.
  */
 export function wakeWaiting(parts: Parts, revision: number, connections: string): void {
   const { count, connections: wokenFor } = parts.jobs.wakers

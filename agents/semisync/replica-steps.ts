@@ -59,8 +59,8 @@ export const replicaSteps = {
 
 /**
  * A replica's applier would wait for acknowledgements that nobody gives, so the source's side is switched off before it
- * starts. That takes up to a second after there were replicas: it goes on in the background, so that no promise waits
- * behind it.
+ * starts. The switch takes up to a second after there were replicas: so it goes on in the background, so that no
+ * promise waits behind it.
  */
 async function switchAcknowledgementsOff(parts: Parts): Promise<void> {
   const { server, jobs, notices, world, changed } = parts

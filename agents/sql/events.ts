@@ -24,8 +24,8 @@ export async function setEvents(sql: Sql, on: boolean): Promise<void> {
 
 /**
  * Replication brings every event disabled, whether it ran at the source or a person had disabled it there (seen on
- * 9.7): what the primaries before this one recorded tells the two apart. Each keeps its definer: ALTER EVENT
- * without naming one makes whoever alters it the definer (manual, "ALTER EVENT").
+ * 9.7): what earlier primaries recorded tells the two apart. Each keeps its definer: ALTER EVENT without naming one
+ * makes whoever alters it the definer (manual, "ALTER EVENT").
  */
 async function enableEvents(sql: Sql): Promise<readonly RegentError[]> {
   const rows = await sql.read(`SELECT ${names}, DEFINER AS definer FROM information_schema.EVENTS WHERE ${bySide}`)

@@ -9,8 +9,8 @@ const lockTimeout = 1205
 
 /**
  * Writes a marker, binary log on; resolves when it is acknowledged, however long that takes. The statement is never
- * ended: killed while it waits, it would commit unacknowledged. One of an earlier agent may still wait and hold its
- * row's lock: then another row is taken, since a newer write is what makes the waiting one be acknowledged
+ * ended: killed while it waits, it would commit unacknowledged. A marker of an earlier agent may still wait and hold
+ * its row's lock: then another row is taken, since a newer write is what makes the waiting one be acknowledged
  * (docs/why/safety.md, "Changing the sync set"). The two slots take rows of their own.
  */
 export async function writeMarker(

@@ -2,7 +2,7 @@ import { access, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFolder } from '#common/files/sync-folder.ts'
 
-/** In a data folder that came out of a backup: which one. It stays there. */
+/** The file in a data folder that came out of a backup: it names the backup, and stays there. */
 const restoredName = 'regent-restored'
 /** The note is stored with what an agent has promised, where there is little room. */
 const longestNote = 1_024

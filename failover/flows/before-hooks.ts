@@ -25,9 +25,9 @@ interface Stopped {
 }
 
 /**
- * What is decided, behind the hooks that run before it: where a failover or a switchover begins, nothing of it is done
- * until they have ended; and nobody leads in place of a primary of whom nobody hears before a hook said that this one
- * is off. In any mode; without such hooks nothing is decided otherwise.
+ * A decision, behind the hooks that run before it. Where a failover or a switchover begins, nothing of it is done until
+ * its hooks have ended. Nobody leads in place of a primary of whom nobody hears before a hook said that this primary is
+ * off. Both hold in any mode; without such hooks nothing is decided otherwise.
  */
 export function behindHooks(situation: Situation, decided: Decided): Decided {
   const moment = beforeFlow[decided.flow ?? '']

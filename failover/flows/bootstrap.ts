@@ -144,8 +144,8 @@ const unknownEpochs = 1_000
 const unknownRevisions = 1_000_000_000
 
 /**
- * A person chose who leads, and gives up what only others hold. Whoever answers promises first, so that nothing of an
- * earlier record can go on.
+ * A person chose who leads, and gives up what only others hold. Every instance that answers promises first, so that
+ * nothing of an earlier record can go on.
  */
 function forcedStep(input: Beginning, to: InstanceName): FlowStep {
   const plan = planForcedBootstrap(input, to)
@@ -214,8 +214,8 @@ function commitLeader(
 }
 
 /**
- * Servers that Regent starts are closed, and follow nobody, until there is a record. One that clients write to and all
- * others follow was there before: it stays what it is, whoever else holds as much at this moment.
+ * Servers that Regent starts are closed, and follow nobody, until there is a record. A server that clients write to and
+ * all others follow was there before: it stays what it is, whoever else holds as much at this moment.
  */
 function isSourceOfAll({ name, observation: { server } }: LiveView, live: readonly LiveView[]): boolean {
   if (server === null || server.readOnly || server.offlineMode || server.channel !== null || live.length < 2)

@@ -28,7 +28,7 @@ export function failbackStep(situation: Situation, mode: Switches): FlowStep | u
   return { ...ownSwitchover(situation, mode, plan.candidate, why), flow: 'switchover' }
 }
 
-/** Another one than the primary only where the policies put that one before all others. */
+/** Another instance than the primary only where the policies put that instance before all others. */
 function mostPreferred(situation: Situation, primary: InstanceName): InstanceName {
   const { snapshot, spec } = situation
   const names = snapshot.instances.map(({ name }) => name).filter((name) => spec.policies[name]?.promotion !== 'never')

@@ -18,9 +18,9 @@ import { liveViews, names, type LiveView, type Situation } from '../judge/situat
 import type { Verdict } from '../judge/primary/verdict.ts'
 
 /**
- * A failover a person forces although something acknowledged may be lost: whoever runs promises, and the one that holds
- * the most leads, or the one that was named, which fetches what another one who promised has. What could be lost is in
- * the sentence. While a safe failover is possible, that one is done.
+ * A failover that a person forces although something acknowledged may be lost: every running instance promises. The
+ * instance that holds the most leads, or the instance that was named, which fetches what another one that promised has.
+ * What could be lost is in the sentence. While a safe failover is possible, the safe one is done.
  * @param safely a step of the failover that loses nothing; null where that cannot be
  */
 export function forcedFailoverStep(
@@ -55,7 +55,10 @@ export function forcedFailoverStep(
   return electByForce(situation, verdict, { promised, accepted, to })
 }
 
-/** A loss was accepted, and of this one nobody knows how large it is: a person says that by its name. */
+/**
+ * A loss was accepted, and nobody knows how large the loss with this instance is: a person accepts that by naming the
+ * instance.
+ */
 function refuseUnnamed(situation: Situation): FlowStep | null {
   const name = onlyByName(situation)
   if (name === null) return null

@@ -29,7 +29,8 @@ export function passwordsOrders(situation: Situation): readonly Action[] {
 
 /**
  * Why the passwords are not as wished yet; '' once they are at the primary, and new ones at every replica that follows
- * it too: whoever reads them next may log in there. One that is away has them when it has caught up.
+ * it too: a client that reads the passwords next may log in there. A replica that is away has them when it has caught
+ * up.
  */
 export function whyNotAsWished(input: DecisionInput, wish: PasswordsWish): Said {
   const { record, snapshot, notes } = input

@@ -51,8 +51,8 @@ function finishLeaving(situation: Situation, view: GroupView): FlowStep | undefi
 }
 
 /**
- * Its agent has stored that it is to stay out, by this revision, and does not join at this moment by what it was told
- * before. One that is silent may still be joining, unless it is taken away for good.
+ * The member's agent has stored that it is to stay out, by this revision, and does not join at this moment by what it
+ * was told before. A silent member may still be joining, unless it is taken away for good.
  */
 function staysOut(situation: Situation, member: MemberId): boolean {
   const view = liveView(situation.snapshot, member)
@@ -149,8 +149,9 @@ function admit(situation: Situation): FlowStep | undefined {
 }
 
 /**
- * The group may take it as it is: it holds nothing that the group has not, and no less than its GTIDs claim, and its
- * version is not too low. Whoever is still in a group that was given up leaves that first: it may acknowledge there.
+ * The group may take the instance as it is: the instance holds nothing that the group has not, and no less than its
+ * GTIDs claim, and its version is not too low. An instance that is still in a group that was given up leaves that group
+ * first: it may acknowledge there.
  */
 function isFit(situation: Situation, view: LiveView): boolean {
   const primary = primaryOf(situation)

@@ -26,7 +26,9 @@ interface Known extends AnalysisInput {
   readonly record: ClusterRecord
 }
 
-/** What is wrong with each member, and with each instance that is no member. One that is to leave may be missing. */
+/**
+ * What is wrong with each member, and with each instance that is no member. A member that is to leave may be missing.
+ */
 export function analyseMembers(group: GroupView, record: ClusterRecord, within: AnalysisInput): readonly Analysis[] {
   const known: Known = { ...within, group, record }
   const leaving = record.leaving.map(instanceOf)
@@ -53,8 +55,8 @@ function wrongAccount(view: InstanceView, { limits }: Known): readonly Analysis[
 }
 
 /**
- * A group without a majority has that one finding. Members that are down, and members that were expelled before, have
- * findings beside it.
+ * A group without a majority is one finding for all members. Members that are down, and members that were expelled
+ * before, have findings beside it.
  */
 function withoutMajority(view: InstanceView, { limits }: Known): readonly Analysis[] {
   if (!isHeard(view)) return [agentUnreachable(view, '')]

@@ -11,8 +11,8 @@ import { recordVersion, type ClusterRecord } from '../protocol/record.ts'
 import { groupNameFor } from './assignments.ts'
 
 /**
- * A cluster without a record. One instance is to form the group: the one that holds what all others hold. Nothing is
- * believed before everybody answered.
+ * A cluster without a record needs one instance to form the group: the instance that holds what all others hold.
+ * Nothing is believed before everybody answered.
  */
 export function bootstrapStep(input: DecisionInput): FlowStep {
   const early = beforeMaking(input)

@@ -61,7 +61,10 @@ function conditionOfStanding(situation: Situation, view: GroupView): Found {
   return { condition: view.condition === 'online' ? 'primaryWell' : 'membersMissing', view }
 }
 
-/** A person has the group formed anew that has no primary. Of two groups the person says whose writes count. */
+/**
+ * A person has the group formed anew that has no primary. Where there are two groups, the person says whose writes
+ * count.
+ */
 function isDecided({ requests }: Situation, { condition, primary }: GroupView): boolean {
   const asked = requests.find((request) => request.kind === 'failover')
   if (asked === undefined || primary !== null) return false

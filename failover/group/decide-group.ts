@@ -250,7 +250,8 @@ function followStep(situation: Situation, { primary, view: { sentence, viewId } 
 
 /**
  * A member that was cut off and removed shows its last view for seconds after it is heard again, with everybody ONLINE.
- * Whoever hears that one alone knows of a newer view by the record, or by the last word of those who are silent now.
+ * A manager that hears that member alone knows of a newer view by the record, or by the last word of members that are
+ * silent now.
  */
 function isOutdated({ record, snapshot }: Situation, viewId: string): boolean {
   const seen = snapshot.instances.map(({ observation }) => observation?.server?.group)

@@ -75,8 +75,8 @@ function lossOf({ lost, leftOut, isOfTwo }: Leader, { accepted }: Choice): Loss 
 }
 
 /**
- * They hold nothing that the leader has not, and are all there is where the leader is lost before they joined. Of two
- * groups that gave the same names nobody but the leader counts before being a copy.
+ * The members of the new group hold nothing that the leader has not, and are all there is where the leader is lost
+ * before they joined. After two groups that gave the same names, no member but the leader counts before being a copy.
  */
 function membersOf({ leader, compared, lost, isOfTwo }: Leader): readonly MemberId[] {
   if (isOfTwo) return []
@@ -123,7 +123,7 @@ function leaderOf(situation: Situation, promised: readonly Promised[], choice: C
   return { leader, compared, lost: lostBy(compared, leader.holds), leftOut: lostBy(others, leader.holds), isOfTwo }
 }
 
-/** What others hold by the same names may be something else than what this one holds. */
+/** What others hold by the same names may be something else than what this member holds. */
 function isChoiceOfTwo({ record }: Situation, leader: Promised): boolean {
   return record.group?.parted === true || isOfAnother(record, leader)
 }

@@ -16,8 +16,8 @@ import { formAnew, lossBy } from './forming-anew.ts'
 import { viewOf, wasInFork } from './view.ts'
 
 /**
- * Everybody who may hold what was acknowledged: the record never names fewer than may have been members. And one whose
- * rows are in doubt, where a person names that one.
+ * Members that may hold what was acknowledged: the record never names fewer than may have been members. A member whose
+ * rows are in doubt is among them where a person names it.
  */
 function everybody(situation: Situation): readonly MemberId[] {
   const { record } = situation
@@ -38,7 +38,7 @@ function doubtedOf(record: ClusterRecord, name: InstanceName | null): MemberId |
 
 /**
  * No group takes writes. Each member that the record names promises the next epoch, so that nothing of the old group
- * can go on, and says what the member holds. One that holds what all hold forms the group anew. Instances that the
+ * can go on, and says what the member holds. A member that holds what all hold forms the group anew. Instances that the
  * record does not name are not waited for. A silent member may hold what was acknowledged last: a person decides.
  */
 export function rebootStep(situation: Situation, view: GroupView): FlowStep {
@@ -66,8 +66,8 @@ function beforePromises(situation: Situation, view: GroupView, isForced: boolean
 }
 
 /**
- * A person chose among two groups. Whoever promises leaves its group, and nobody would know any more that there were
- * two: it is in the record before anybody is asked, also for a manager that comes after this one.
+ * A person chose among two groups. A member that promises leaves its group, and nobody would know any more that there
+ * were two: so the split is in the record before any member is asked, also for a later manager.
  */
 function noteParted({ record }: Situation, { condition }: GroupView): FlowStep | undefined {
   const { group } = record

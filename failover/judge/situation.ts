@@ -37,7 +37,9 @@ export interface FailoverRequest {
 
 export type Follows = (seen: Observation, record: ClusterRecord) => boolean
 
-/** Everything `decide` is given. It reads no clock and remembers nothing: what must be remembered is in here. */
+/**
+ * Everything `decide` is given. The decision reads no clock and remembers nothing: what must be remembered is in here.
+ */
 export interface DecisionInput {
   readonly cluster: string
   /** Where people read what is decided; on one machine unless given. */
@@ -174,7 +176,7 @@ export function isWritable({ record, snapshot }: DecisionInput): boolean {
 }
 
 /**
- * The primary took writes by the last word of its agent. That word may be old: a server that was silent since is no
+ * The primary took writes by the last word of its agent. The word may be old: a server that was silent since is no
  * news.
  */
 export function wasOpen(record: ClusterRecord, seen: Observation | null): boolean {

@@ -98,8 +98,8 @@ export const replicaAssignment = message({
   /** What the primary no longer has in its binlogs. */
   sourcePurged: gtids,
   /**
-   * False: everything is prepared, and the receiver starts when the source has set its gates, or when this one, empty
-   * as it is, has its copy. Absent means true.
+   * False: everything is prepared, and the receiver starts when the source has set its gates, or when the replica,
+   * empty as it is, has its copy. Absent means true.
    */
   sourceReady: optional(anyBoolean),
   /**
@@ -124,5 +124,5 @@ export type GroupTask = Shaped<typeof groupTask>
 export type PrimaryAssignment = Shaped<typeof primaryAssignment>
 export type ReplicaAssignment = Shaped<typeof replicaAssignment>
 
-/** What an agent is told to be. It makes it so and keeps it so. */
+/** What an agent is told to be. The agent makes its instance so and keeps it so. */
 export type Assignment = PrimaryAssignment | ReplicaAssignment

@@ -112,8 +112,9 @@ const table = {
   restore: entry('/v1/restore', message(backupToRestore)),
 
   /**
-   * Its volume went back in time: whoever it takes itself for has promised and received more. It gives up that name,
-   * with promise, role and place in the sync set, and goes on as a new member that is to be seeded.
+   * The instance's volume went back in time: the member that it takes itself for has promised and received more. The
+   * instance gives up that name, with promise, role and place in the sync set, and goes on as a new member that is to
+   * be seeded.
    */
   renounce: entry(
     '/v1/renounce',

@@ -26,8 +26,8 @@ export interface ClusterRecord {
   readonly intent: Intent | null
   /**
    * The set that the primary of this epoch was elected for. Every later commit of the epoch carries the set along. A
-   * primary that lacks a part of the set does not open. Of a set too long for a record, what the primary had yet to
-   * execute. Absent in records of older versions.
+   * primary that lacks a part of the set does not open. A set too long for a record stands there as what the primary
+   * had yet to execute. Absent in records of older versions.
    */
   readonly elected?: GtidText
   /** Absent where nobody's rows are in doubt for what a person chose. */

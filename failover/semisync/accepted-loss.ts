@@ -21,8 +21,8 @@ import { failing, type FlowStep } from '../steps/step.ts'
  * A failover without the agent of the lost primary, within what a person accepted ahead of time
  * (`failover.acceptLoss`). What only its volume has cannot be had. Nothing opens before the lease of the lost primary
  * has surely run out; what it still told clients until then is lost as well, and is archived when it comes back. No
- * lease ends a far server: that one is closed as soon as it answers, and nothing is waited for. Null where that was not
- * accepted, or cannot be.
+ * lease ends a far server: such a server is closed as soon as it answers, and nothing is waited for. Null where that
+ * was not accepted, or cannot be.
  */
 export function acceptedLossStep(situation: Situation, verdict: Verdict): FlowStep | null {
   const { record, spec, snapshot } = situation
@@ -112,8 +112,9 @@ function commit(situation: Situation, verdict: Verdict, best: Promised, promised
 }
 
 /**
- * Transactions are those that the lost primary was heard to hold and this one does not; null where it did not say. It
- * may have taken writes of which nobody heard since its own agent saw it last, until now, or until its lease ran out.
+ * Transactions are those that the lost primary was heard to hold and the new primary does not; null where the lost one
+ * did not say. The lost primary may have taken writes of which nobody heard since its own agent saw it last, until now,
+ * or until its lease ran out.
  */
 interface CountedLoss extends Loss {
   readonly unheardSeconds: number

@@ -148,7 +148,10 @@ function outsidersNeeded(situation: Situation): readonly MemberId[] {
   })
 }
 
-/** Somebody who promised could lead if the primary's agent promised too: it has that one's binlog, or can fetch it. */
+/**
+ * Whether a member that promised could lead if the primary's agent promised too: the member has the primary's binlog,
+ * or can fetch it.
+ */
 function couldElect(situation: Situation): boolean {
   const { record, snapshot } = situation
   const tail = parseGtidSet(liveView(snapshot, record.primary)?.observation.binlogSet ?? '')

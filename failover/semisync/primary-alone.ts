@@ -28,7 +28,8 @@ export function leaveWaiting(situation: Situation, verdict: Verdict, { to, accep
 
 /**
  * With |S| < k nothing was acknowledged, and k may fall to what needs no proof. With |S| ≥ k any smaller k keeps the
- * invariant (docs/why/safety.md, "Changing the sync set"). It rises again by itself with those who come back.
+ * invariant (docs/why/safety.md, "Changing the sync set"). The number k rises again by itself with replicas that come
+ * back.
  */
 function goOn(situation: Situation): FlowStep {
   const { record, snapshot } = situation

@@ -128,7 +128,7 @@ function addMember(situation: Situation, primary: LiveView): FlowStep | undefine
 
 /**
  * A follower of this epoch without errant transactions and without a hole, not far behind, that forgot nothing and is
- * meant to stay. One that is just being told to give up what it has would hold nothing of what it joined with.
+ * meant to stay. An instance that is just being told to give up what it has would hold nothing of what it joined with.
  */
 function mayJoin(situation: Situation, member: MemberId, primary: LiveView): boolean {
   const { record } = situation
@@ -280,8 +280,8 @@ function isAcknowledging({ snapshot, record, timings }: Situation, member: Membe
 }
 
 /**
- * An instance that came back on another volume may be in S twice, the lost member before the new one. The lost one
- * leaves first: the gate is the instance's, and could not be closed for the new one while the other one counts. A
+ * An instance that came back on another volume may be in S twice, the lost member before the new one. The lost member
+ * leaves first: the gate is the instance's, and could not be closed for the new member while the lost one counts. A
  * manager that still sees the old volume would take the new member for the one that is gone.
  */
 function isFirstOfItsInstance({ syncSet }: ClusterRecord, member: MemberId): boolean {

@@ -44,7 +44,9 @@ export interface Setting {
   readonly loose?: true
   /** Values that a free setting may have. Absent for any. */
   readonly only?: Values
-  /** Data that are there are made for one value, chosen before a cluster is made. This is the server's own choice. */
+  /**
+   * Data that are there are made for one value, chosen before a cluster is made. The field is the server's own choice.
+   */
   readonly madeWith?: string
   /** Looked at with everything else while the server runs, and put right. */
   readonly watched?: Watched

@@ -79,10 +79,10 @@ export function primaryAssignment(situation: Situation, view: LiveView, mayResta
 }
 
 /**
- * Whom the primary lets in although they do not count. One that is seeded stopped its receiver before it stored that,
- * and is never assigned to count until it is through; it needs the gate for its copy. Else uncounted replicas that
- * stored, at this revision, that they are not counted, *and* whose server acts on it: only they may be let in. An agent
- * that died between the two has left a receiver behind that acknowledges as soon as it gets in.
+ * Replicas that the primary lets in although they do not count. A replica that is seeded stopped its receiver before it
+ * stored that, and is never assigned to count until it is through; it needs the gate for its copy. The others are
+ * uncounted replicas that stored, at this revision, that they are not counted, *and* whose server acts on it: only they
+ * may be let in. An agent that died between the two has left a receiver behind that acknowledges as soon as it gets in.
  */
 function catchingUp(situation: Situation): readonly InstanceName[] {
   const { record } = situation
@@ -165,8 +165,8 @@ function knowsTooLittle(situation: Situation, view: LiveView): boolean {
 
 /**
  * A replica that is let in now and has not stored this revision yet would lose its connection for a moment: it is told
- * first. One that cannot be told (it is seeded, it promised more, its server is down) is not waited for: the primary
- * would never hear of this revision.
+ * first. A replica that cannot be told (it is seeded, it promised more, its server is down) is not waited for: the
+ * primary would never hear of this revision.
  */
 function waitsForUncounted(situation: Situation, openGates: readonly InstanceName[]): boolean {
   const { record } = situation
@@ -259,7 +259,7 @@ function isStopped(channel: Channel | null): boolean {
 
 /**
  * An agent that was started again does not know what its source holds until it is told, and follows with what is
- * errant. It is told once more, and stands by.
+ * errant. The agent is told once more, and its replica stands by.
  */
 function followsErrant(situation: Situation, view: LiveView): boolean {
   const { converged, server, stored, seedingProgress } = view.observation
@@ -381,8 +381,8 @@ function boundTo({ observation: { bindsToRun, agentRun } }: LiveView): { readonl
 }
 
 /**
- * An instance has moved since it was told where everybody is. Of one that has no address at this moment nothing new can
- * be said.
+ * An instance has moved since it was told where everybody is. Nothing new can be said of an instance that has no
+ * address at this moment.
  */
 function knowsOtherAddresses({ snapshot }: Situation, { observation: { stored } }: LiveView): boolean {
   const told = stored.assignment?.addresses

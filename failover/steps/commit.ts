@@ -53,8 +53,8 @@ export function changeRecord(
 }
 
 /**
- * An intent that no longer leads anywhere is taken out of the record. That raises the revision, so that promises must
- * be given again: whoever does refuses what was ordered under the intent.
+ * An intent that no longer leads anywhere is taken out of the record. The commit raises the revision, so that promises
+ * must be given again: a member that promises again refuses what was ordered under the intent.
  */
 export function dropIntent(situation: Situation, because: Sentence): FlowStep {
   const why = say`the ${situation.record.intent?.kind ?? 'intent'} that was under way is given up: ${because}`

@@ -59,7 +59,8 @@ function goesOn(situation: Situation, { name, observation }: LiveView): boolean 
 
 /**
  * The machine of the donor is gone, and MySQL waits for 300 s for what is to come from there: its agent is not heard,
- * and nothing comes. Another one is named, and the agent of the copy ends that one. A copy that goes on is left alone.
+ * and nothing comes. Another donor is named, and the agent of the copy ends the old copy. A copy that goes on is left
+ * alone.
  */
 function leaveDonor(
   situation: Situation,

@@ -43,8 +43,8 @@ function analyseReach(instances: readonly InstanceView[]): readonly Analysis[] {
 }
 
 /**
- * Agents only know what a record said: one that knows more was given orders from a record that is newer than this one
- * (restored from a backup). A promise may be one epoch ahead while a failover is under way.
+ * Agents only know what a record said: an agent that knows more was given orders from a record that is newer than the
+ * present one (restored from a backup). A promise may be one epoch ahead while a failover is under way.
  */
 function analyseRecord(
   { name, observation }: InstanceView,

@@ -24,8 +24,8 @@ export interface Parted {
 
 /**
  * Only the record says who forms a group. A group that was formed at another time than the record knows is a fork: its
- * members compare what they hold with nobody outside of the fork. Where everybody is online in one, nobody is left
- * whom to compare with, and that one is the group from then on.
+ * members compare what they hold with nobody outside of the fork. Where everybody is online in a fork, nobody is left
+ * to compare with, and the fork is the group from then on.
  * @param expected who is to be a member, the primary first
  * @param formed a view of the group that the record knows; '' where that is not known
  */

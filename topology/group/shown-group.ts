@@ -82,7 +82,10 @@ function workOf(own: GroupState | undefined): Pick<ShownMember, 'certifying' | '
     : { certifying: own.certifying, applying: own.applying }
 }
 
-/** What the primary has executed and this one has not. Null where one of them is not heard now: it goes on. */
+/**
+ * What the primary has executed and this instance has not. Null where the primary or the instance is not heard now:
+ * what it lacks may change.
+ */
 export function lackedBy(one: InstanceView, primary: InstanceName | null, { instances }: Snapshot): number | null {
   const source = instances.find(({ name }) => name === primary)
   const [own, other] = [one, source].map((view) => (view?.reachable === true ? view.observation : null))

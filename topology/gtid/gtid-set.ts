@@ -55,13 +55,13 @@ export class GtidSet {
     return this.#mapEach((intervals, source) => intersectionOf(intervals, other.#intervals.get(source) ?? []))
   }
 
-  /** Without everything that one server issued, tagged or not. */
+  /** The set without everything that a server issued, tagged or not. */
   withoutSource(uuid: string): GtidSet {
     const server = uuid.toLowerCase()
     return this.#mapEach((intervals, source) => (uuidOf(source) === server ? [] : intervals))
   }
 
-  /** Whether every transaction of the other set is in this one. */
+  /** Whether every transaction of the other set is in this set. */
   contains(other: GtidSet): boolean {
     if (other === this) return true
     for (const [source, intervals] of other.#intervals) {

@@ -64,7 +64,7 @@ export function differenceOf(left: Intervals, right: Intervals): Intervals {
     while (from <= until && at(right, r) <= until) {
       if (at(right, r) > from) difference.push(from, previousOf(at(right, r)))
       from = nextOf(at(right, r + 1))
-      // An interval that reaches beyond this one may also cut the next.
+      // An interval that reaches beyond the present one may also cut the next.
       if (from <= until) r += 2
     }
     if (from <= until) difference.push(from, until)

@@ -37,7 +37,7 @@ export function extraOf(replica: Observation, source: Observation): Extra {
   if (compared === undefined || extra.isEmpty()) return { errant: extra, undecided: GtidSet.empty, isAnswered: true }
   const answer = compared.lacks[replica.instance]
   const isAnswered = answer?.as === askedAs(replica)
-  // What another source, or an earlier start of this agent, has proven stays so until this one has answered.
+  // What another source, or an earlier start of this agent, has proven stays so until this source has answered.
   const errant = extra.intersect(parseGtidSet((isAnswered ? answer.gtids : replica.errantTold) ?? ''))
   return { errant, undecided: extra.subtract(errant), isAnswered }
 }

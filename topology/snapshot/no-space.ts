@@ -9,7 +9,7 @@ export function isForLackOfSpace(error: string): boolean {
 /**
  * What an applier stopped at although nothing is wrong with what was received: a lock of somebody (1205, 1213), memory
  * (1037, 1038, 1041), a KILL of one of its threads (1317), or a stop in the midst of a transaction that went on for
- * more than a minute (1756). Of that the server itself says that a restart restores consistency.
+ * more than a minute (1756). The server itself says of such a stop that a restart restores consistency.
  */
 const passing = /(?:Error_code: |MY-00)(?:1037|1038|1041|1205|1213|1317|1756)\b/
 

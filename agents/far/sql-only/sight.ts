@@ -48,8 +48,8 @@ export function sqlSightOf(
 }
 
 /**
- * What a kill is elsewhere. Whoever holds a lock loses the session; commits that are under way are waited for, and
- * nobody writes anything after that.
+ * The close takes the place of a kill. Sessions that hold a lock are ended; commits that are under way are waited for,
+ * and nobody writes anything after that.
  */
 async function close(server: ServerPort): Promise<void> {
   await server.setReadOnly('closed', closeAtOnceMs).catch(() => undefined)

@@ -32,7 +32,7 @@ export interface Refusal {
 
 export interface RemovalQuestion {
   readonly group: KnownGroup
-  /** All whose removal was asked for in this configuration, this one among them. */
+  /** All members whose removal was asked for in this configuration, the present victim among them. */
   readonly victims: readonly MemberIdentity[]
   /** Addresses of members that answer. */
   readonly answering: readonly string[]

@@ -1,6 +1,6 @@
 /**
- * What is said to and by XCom, the Paxos engine of Group Replication, as this client uses it. One version of the
- * protocol is spoken: x_1_9, number 10.
+ * What is said to and by XCom, the Paxos engine of Group Replication, as this client uses it. The client speaks a
+ * single version of the protocol: x_1_9, number 10.
  */
 export const protocolVersion = 10
 

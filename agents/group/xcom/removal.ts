@@ -7,7 +7,7 @@ import { seeThrough, type WatchTimings } from './see-through.ts'
 
 /** The members that are asked, and what they were asked before. `GroupMembership` is one. */
 export interface Through {
-  /** Connections that are open now. Those to others than members, and to the victim, are left alone. */
+  /** Connections that are open now. Connections to others than members, and to the victim, are left alone. */
   readonly connections: readonly XcomLine[]
   /** Another connection to a member. */
   open(address: string): Promise<XcomLine>
@@ -136,9 +136,9 @@ interface Asked {
 
 /**
  * The member that follows the dead one in the configuration is asked first, and the others a moment later: where that
- * one does not answer, they do. A removal takes a turn of the member that was asked. In the list of turns that of the
- * dead member is waited for once where its turn comes just before, and longer elsewhere: of three members the second
- * was removed within 0.26 s by the third, and within 0.5 s by the first (8 runs each).
+ * member does not answer, the others do. A removal takes a turn of the member that was asked. In the list of turns the
+ * turn of the dead member is waited for once where its turn comes just before, and longer elsewhere: of three members
+ * the second was removed within 0.26 s by the third, and within 0.5 s by the first (8 runs each).
  */
 async function askAll(
   { group, victim, through }: RemovalRequest,

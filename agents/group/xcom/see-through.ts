@@ -114,8 +114,8 @@ class Watch {
 }
 
 /**
- * Whether a configuration that was agreed on after `before` is in force: so many messages later it begins. That the
- * newest message is delivered as well says that the turns of the dead member are filled.
+ * Whether a configuration that was agreed on after `before` is in force: so many messages later it begins. A delivered
+ * newest message shows also that the turns of the dead member are filled.
  */
 export function hasPassed(before: ClientReply, now: ClientReply): boolean {
   const start = before.delivered.message + BigInt(now.eventHorizon)

@@ -11,7 +11,7 @@ export interface CopyNote {
   readonly atLeast: string
   /** What the server had executed when the copy was whole: the copy holds no more than this. */
   readonly atMost: string
-  /** Number of the entries before this one. */
+  /** Number of the entries before the note. */
   readonly files: number
   readonly bytes: number
 }

@@ -14,7 +14,7 @@ import {
 type Declared = Map<string, { readonly isMapEntry: boolean }>
 
 /**
- * What files declare, with the files that each imports. Of what a type names and no file declares nothing is known: a
+ * What files declare, with the files that each imports. Types that a type names and no file declares are not known: a
  * server need not tell of what its methods do not use.
  */
 export function registryOf(files: ReadonlyMap<string, FileDescriptorProto>): FileRegistry {

@@ -12,7 +12,7 @@ const patienceMs = 30_000
 
 /**
  * Makes an account by the statements of the call, at the primary alone: elsewhere the statements would be errant
- * transactions. One call runs after the other, so that callers that try again do not pile up behind a primary whose
+ * transactions. Calls run one after the other, so that callers that try again do not pile up behind a primary whose
  * writes wait.
  */
 export function accountProvision(parts: ProvisionParts): BuiltInAction {

@@ -28,7 +28,7 @@ const stalledMs = 300_000
 
 /**
  * `dataDump`: a physical copy of the running server as a stream, made by CLONE on the instance's own volume, and gone
- * from there when the stream ends, however that ends. One at a time.
+ * from there when the stream ends, however that ends. Dumps follow one another.
  */
 export function dataDump(parts: DumpParts): BuiltInAction {
   return {

@@ -14,9 +14,9 @@ interface WatchParts {
 }
 
 /**
- * Calls `changed` after files or folders changed, once for a burst. Of a folder counts what is made, removed or renamed
- * directly in it; of a file every change. A missing file is waited for, and its coming is a change. The result ends
- * the watch.
+ * Calls `changed` after files or folders changed, once for a burst. In a folder only a file that is made, removed or
+ * renamed directly there counts; in a file every change does. A missing file is waited for, and its coming is a change.
+ * The result ends the watch.
  */
 export function watchFiles(paths: readonly string[], parts: WatchParts, changed: () => void): () => void {
   let quiet: Timer | undefined

@@ -30,7 +30,7 @@ export interface LoadOrder extends NewReplica {
 }
 
 /**
- * Streams `dataDump` of another pod into `dataLoad` of this one: a script, or the built-in one where a data folder is
+ * Streams `dataDump` of another pod into `dataLoad` of this pod: a script, or the built-in one where a data folder is
  * named and no script is there. Rejects with a sentence.
  */
 export async function loadReplica(pod: string, task: LoadOrder, parts: LoadParts): Promise<Loaded> {

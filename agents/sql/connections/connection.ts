@@ -124,8 +124,8 @@ export class SqlConnection {
   }
 
   /**
-   * Rows of one statement, none where it has no result. One at a time. Rejects with `REGENT_SERVER_ERROR` or
-   * `REGENT_SERVER_DOWN`.
+   * Rows of one statement, none where it has no result. Statements run one at a time. Rejects with
+   * `REGENT_SERVER_ERROR` or `REGENT_SERVER_DOWN`.
    */
   query(statement: string): Promise<readonly Row[]> {
     return this.#wait((settle) => {

@@ -62,8 +62,8 @@ export async function busySessions(sql: Sql): Promise<number> {
 }
 
 /**
- * Ends those that are busy now, and waits until none of them is any more: a transaction that was ended may have to be
- * undone. Who becomes busy meanwhile is nobody's: under load there is always somebody.
+ * Ends sessions that are busy now, and waits until none of them is any more: a transaction that was ended may have to
+ * be undone. A session that becomes busy meanwhile is left alone: under load there is always one.
  */
 export async function endBusySessions(sql: Sql, deadlineMs = goneMs): Promise<void> {
   const ended = await busyIds(sql)

@@ -5,7 +5,8 @@ import { killForeignSessions } from './sessions.ts'
 /**
  * Shuts mysqld down in order, with nobody connected: it waits for eight seconds where a replica reads its binlog,
  * whether that reads on or not, and for two more where anybody is connected (`close_connections` in mysqld.cc; seen on
- * 9.7). Who cannot be ended is left to it. The agent's own connections are to be closed right after.
+ * 9.7). A session that cannot be ended is left to the shutdown. The agent's own connections are to be closed right
+ * after.
  */
 export async function shutDown(sql: Sql): Promise<void> {
   const closed = sql.change('SET GLOBAL offline_mode = ON')

@@ -20,7 +20,7 @@ export async function purgeBinlogsBefore(sql: Sql, file: string): Promise<void> 
 /**
  * Writes an empty transaction in one message, so that the session is the same for all of it. A GTID that the server has
  * is skipped by the server (manual, "GTID Life Cycle"). Never ended: killed while it waits, it would commit
- * unacknowledged. A session that failed in the middle still has the GTID of that one: it is dropped.
+ * unacknowledged. A session that failed in the middle still has the GTID of that transaction: the session is dropped.
  */
 export async function writeEmpty(pool: SqlPool, gtid: string): Promise<void> {
   const statements = `SET gtid_next = ${literal(gtid)}; BEGIN; COMMIT; SET gtid_next = 'AUTOMATIC'`

@@ -109,7 +109,7 @@ async function cloneFrom(
     try {
       return await copy(ports, wanted)
     } catch (error) {
-      // The next copy begins with nothing left of this one: a server makes one at a time (error 3634).
+      // The next copy begins with nothing left of this copy: a server makes one at a time (error 3634).
       if (signal?.aborted === true) await endClones(ports.sql, remoteClone).catch(() => undefined)
       const change = changes < comparedSettings ? asTheDonor(error) : null
       if (change === null) throw error
@@ -121,8 +121,8 @@ async function cloneFrom(
 /** `ER_CLONE_CONFIG`, told before anything is copied, one setting at a time. */
 const settingDiffers = 3868
 /**
- * Settings that CLONE compares, and a server can change while the server runs. One may change another: a collation has
- * its character set.
+ * Settings that CLONE compares, and a server can change while the server runs. A setting may change another: a
+ * collation has its character set.
  */
 const comparedSettings = 3
 const difference = /(character_set_server|character_set_filesystem|collation_server): Donor value: (\w+) is different/

@@ -10,7 +10,7 @@ export interface LoopbackDoor {
 
 const host = '127.0.0.1'
 
-/** Opens a door to a server. Whoever comes in meets what that server meets everybody with: its login, and its TLS. */
+/** Opens a door to a server. A client that comes in meets that server's own login and TLS. */
 export async function openDoor(to: { readonly host: string; readonly port: number }): Promise<LoopbackDoor> {
   const open = new Set<Socket>()
   const door = createServer({ allowHalfOpen: true, noDelay: true }, (near) => {

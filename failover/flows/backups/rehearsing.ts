@@ -7,8 +7,9 @@ import { whomItHurtsLeast, type Chosen } from './backing-up.ts'
 export type RehearsalPlan = Chosen | { readonly refusal: Sentence }
 
 /**
- * Where a restore is rehearsed: as for a backup, at the replica that hurts least, since a rehearsal costs its disk and
- * its processor. At the primary only where no replica can, or where a person asks for that one.
+ * The instance where a restore is rehearsed: as for a backup, the replica that hurts least, since a rehearsal costs its
+ * disk and its processor. The primary is chosen only where no replica can rehearse, or where a person asks for the
+ * primary.
  */
 export function planRehearsal(situation: Situation, asked?: InstanceName): RehearsalPlan {
   const chosen = whomItHurtsLeast(situation, asked)

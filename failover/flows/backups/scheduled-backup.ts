@@ -93,7 +93,7 @@ function begun(situation: Situation, { store }: BackupSettings, due: Due): Sched
   }
 }
 
-/** Why nobody can know whether a backup is due; or that one is being made. */
+/** Why nobody can know whether a backup is due; or the sentence that a backup is being made. */
 function whyUnready(situation: Situation): Said {
   const { snapshot, record } = situation
   const busy = underWay(liveViews(snapshot))
@@ -169,8 +169,9 @@ function dueForHole(situation: Situation, last: LastRun | null): Due | null {
 }
 
 /**
- * A backup that no restore takes with the key of the store is none: the next one is made with that key. Not at once
- * where that one was made a moment ago: an agent of an older version may make another one that is no better.
+ * A backup that no restore takes with the key of the store is none: the next one is made with that key. The next one
+ * waits where the useless backup was made a moment ago: an agent of an older version may make another one that is no
+ * better.
  */
 function dueForRefused(situation: Situation, last: LastRun | null, bySchedule: Due): Due | null {
   const refused = last?.isWhole === true ? whyRefused(situation, last.name) : ''

@@ -21,7 +21,8 @@ export function countedUuids(
 }
 
 /**
- * A counted replica was seen with another uuid than its primary was told: that one would end its connections for ever.
+ * A counted replica was seen with another uuid than its primary was told: the primary would end the replica's
+ * connections for ever.
  */
 export function knowsOtherUuids(situation: Situation, primary: LiveView): boolean {
   const told = primary.observation.stored.countedUuids ?? {}

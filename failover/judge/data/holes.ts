@@ -5,9 +5,9 @@ import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import type { LiveView, Situation } from '../situation.ts'
 
 /**
- * A replica counts with a tail, never with a hole: what it lacks must be on its way to it. One that was passed over
- * (its receiver left out what carried its own `server_id`, or what its source executed is in no binlog) holds less than
- * anybody who goes by what it acknowledged believes.
+ * A replica counts with a tail, never with a hole: what it lacks must be on its way to it. A replica that was passed
+ * over (its receiver left out what carried its own `server_id`, or what its source executed is in no binlog) holds less
+ * than what it acknowledged lets others believe.
  */
 export function hasHole(situation: Situation, view: InstanceView): boolean {
   return whyHoled(situation, view) !== ''
@@ -55,8 +55,8 @@ export function mustStopForHole(situation: Situation, view: InstanceView): boole
 }
 
 /**
- * Shown to hold everything up to some place in the binlogs of its primary: what it lacks is a tail. Of agents that are
- * older than that look nobody can ask more than before.
+ * The replica is shown to hold everything up to some place in the binlogs of its primary: what it lacks is a tail.
+ * Agents that are older than that look cannot be asked for more than before.
  */
 export function isShownWhole({ passedOver }: Situation, view: LiveView, primary: LiveView): boolean {
   const shown = passedOver.get(view.name)

@@ -53,9 +53,9 @@ export function unnoted(snapshot: Snapshot, notes: ClusterNotes): readonly Obser
 }
 
 /**
- * The snapshot as it may be believed. One that went back in time is nobody whom the record knows. A run that is not
- * noted yet is not there yet, except for one that was noted and goes on: it promised something, and that it did is
- * noted soon after.
+ * The snapshot as it may be believed. A volume that went back in time is no member that the record knows. An agent run
+ * that is not noted yet is not there yet, with one exception: a run that was noted and goes on has promised something,
+ * and its promise is noted soon after.
  * @param runs agent runs of which an incarnation was noted
  */
 export function believed(snapshot: Snapshot, notes: ClusterNotes, runs: ReadonlySet<string>): Snapshot {

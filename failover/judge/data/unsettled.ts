@@ -7,8 +7,8 @@ import type { ClusterRecord } from '#failover/protocol/record.ts'
 
 /**
  * A primary whose tail is unsettled is noted beside the record: its agent may be lost right after it said so, and the
- * manager that heard it too. A note counts while its member leads, in whatever epoch. It goes only on the word of that
- * member's own agent, which settles by a marker of its own, or when a new primary holds the tail.
+ * manager that heard it too. A note counts while its member leads, in whatever epoch. The note goes only on the word of
+ * that member's own agent, which settles by a marker of its own, or when a new primary holds the tail.
  */
 
 /** More are not kept, the oldest goes first: a note of a member that leads no more decides nothing. */

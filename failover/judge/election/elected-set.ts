@@ -25,8 +25,8 @@ export function electedSetOf({ elected }: Pick<ClusterRecord, 'elected'>): GtidS
 const longestElected = 262_144
 
 /**
- * For the record of a new epoch. An empty set asks for nothing, and is left out. Of a set that is too long for a record
- * the part is named that can be thrown away: what the candidate has executed stays.
+ * For the record of a new epoch. An empty set asks for nothing, and is left out. A set that is too long for a record is
+ * cut to the part that can be thrown away: what the candidate has executed stays.
  */
 export function electedFor(set: GtidSet, executed: GtidSet): Pick<ClusterRecord, 'elected'> {
   const isTooLong = (one: GtidSet): boolean => one.toString().length > longestElected

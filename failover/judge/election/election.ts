@@ -26,7 +26,7 @@ export interface Election {
 export interface Wishes {
   /** Nobody else may win: a person named it, or it opens sooner than the one that was elected. */
   readonly to: InstanceName | null
-  /** Why that one, where no person did. */
+  /** Why `to` leads, where no person named it. */
   readonly because?: Sentence
   /**
    * Instances that are about to leave: they win only where nobody else holds everything, and hand over before they go.
@@ -78,8 +78,8 @@ export function elect(situation: Situation, promised: readonly Promised[], union
 const mindedBacklog = 100
 
 /**
- * The member election would prefer among these if all held the same; for plans before anybody promised. One that has
- * just come back, and applies what it missed, only where nobody else can.
+ * The member election would prefer among these if all held the same; for plans before anybody promised. A member that
+ * has just come back, and applies what it missed, is preferred only where no other member can lead.
  */
 export function preferredOf(situation: Situation, members: readonly MemberId[]): MemberId | null {
   const allowed = members.filter(

@@ -12,9 +12,9 @@ export interface Promised {
 }
 
 /**
- * Its report under the promise of `epoch`, if it gave one that counts: at the record's revision. One given at an older
- * revision could still be changed by a fetch that an earlier intent ordered and that is late; who promised again at
- * this revision refuses that fetch (model: NO_INTENT).
+ * The member's report under the promise of `epoch`, if it gave one that counts: at the record's revision. A report
+ * given at an older revision could still be changed by a fetch that an earlier intent ordered and that is late; a
+ * member that promised again at this revision refuses that fetch (model: NO_INTENT).
  */
 export function promisedBy(situation: Situation, member: MemberId, epoch: number): Promised | undefined {
   const view = liveView(situation.snapshot, member)

@@ -16,7 +16,8 @@ export function isLeaseBlocked(situation: Situation): boolean {
   if (isLive(primary)) return false
   const own = instanceOf(record.primary)
   const isFree = (name: InstanceName): boolean => name !== own && !hasPromised(situation, name)
-  // Whom it asks is what it was told last. Of one that was never heard nothing is known: then nobody may be free.
+  // The primary asks the peers that it was told last. Where the primary was never heard, nothing is known of its peers:
+  // then nobody may be free.
   const told = primary?.observation?.stored.assignment?.addresses
   if (told === undefined) return !snapshot.instances.some(({ name }) => isFree(name))
   const peers = Object.keys(told)

@@ -89,7 +89,7 @@ function canGive(donor: LiveView, recipient: LiveView): boolean {
 
 /**
  * CLONE copies within a series of MySQL, and releases before 8.0.37 only from the same release (manual, "Clone Plugin
- * Limitations"). Of a server that does not answer the version is not known: it may be tried.
+ * Limitations"). A server that does not answer has no known version: a copy may be tried.
  */
 function canCopy(donor: LiveView, recipient: LiveView): boolean {
   const [from, to] = [donor, recipient].map(({ observation }) => releaseOf(observation.server?.version ?? ''))

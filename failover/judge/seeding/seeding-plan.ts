@@ -267,8 +267,8 @@ export function waitsForItsCopy(situation: Situation, view: LiveView, primary: L
 }
 
 /**
- * What is said of those who were told to wait for their copy and are not being copied; '' where nobody is. One that is
- * to go gets none.
+ * What is said of instances that were told to wait for their copy and are not being copied; '' for none. An instance
+ * that is to go gets no copy.
  */
 export function copiesDue(situation: Situation, primary: LiveView | undefined): Said {
   const going = departing(situation)
