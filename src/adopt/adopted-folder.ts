@@ -94,8 +94,8 @@ export function clusterIn(file: string): string {
 }
 
 /**
- * A cluster has one keeper: while agents of this machine manage it, nobody watches it. One whose description cannot be
- * read may be managed.
+ * A cluster has one keeper: while agents of this machine manage it, nobody watches it. A cluster whose description
+ * cannot be read may be managed.
  */
 export async function managedNames(): Promise<ReadonlySet<string>> {
   const names = new Set<string>()

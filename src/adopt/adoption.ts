@@ -26,7 +26,7 @@ const userName = (description: string) => Type.String({ minLength: 1, maxLength:
 const port = (initial: number, description: string) =>
   Type.Integer({ default: initial, minimum: 1, maximum: 65_535, description })
 
-/** An account of MySQL. The password stands in a file of its own: never in this one, never in an argument. */
+/** An account of MySQL. The password stands in a file of its own: never in the adoption file, never in an argument. */
 const accountFields = {
   user: userName('Name of the account.'),
   passwordFile: path('File whose first line is the password.'),

@@ -44,7 +44,7 @@ interface Target extends Omit<Written, 'name'> {
 /**
  * A small Kubernetes API in memory on loopback, for tests: lists in pages, watches with bookmarks, compare-and-swap,
  * merge and JSON patches, finalizers, `status`; no admission, no defaults, and server-side apply without field
- * ownership. It can be told to misbehave.
+ * ownership. The server can be told to misbehave.
  */
 export class FakeApiServer implements AsyncDisposable {
   readonly state = new FakeApiState()

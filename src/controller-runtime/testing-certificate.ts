@@ -2,7 +2,7 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { isIPv4 } from 'node:net'
 
 export interface TestCertificate {
-  /** PEM. It is its own CA. */
+  /** The certificate as PEM, which is its own CA. */
   readonly cert: string
   readonly key: string
 }

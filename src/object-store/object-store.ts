@@ -33,7 +33,7 @@ export interface ObjectStore {
   readonly address: string
   /** Takes the place of an object of this key. @returns the bytes that were stored */
   put(key: string, content: AsyncIterable<Uint8Array>, options?: PutOptions): Promise<number>
-  /** False, and nothing is changed, where an object of this key exists. Of many at once one hears true. */
+  /** False, and nothing is changed, where an object of this key exists. A single caller of many at once hears true. */
   putIfAbsent(key: string, content: Uint8Array, options?: Interruptible): Promise<boolean>
   /**
    * The content, in chunks. Throws while it is read, at the latest at the end, where less comes than the store promised

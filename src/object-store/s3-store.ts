@@ -75,7 +75,7 @@ class S3Store implements ObjectStore {
     const what = `object ${requireKey(key)} was not stored`
     const task = { ...options, what }
     if (!(await uploadIfAbsent(this.#requests, this.#place(key), content, task))) return false
-    // Some servers do not look at If-None-Match: there each of many writers would hear true. One repetition tells.
+    // Some servers do not look at If-None-Match: there each of many writers would hear true. A single repetition tells.
     if (!this.#knowsConditions && (await uploadIfAbsent(this.#requests, this.#place(key), content, task)))
       throw await this.#requests.error(what, Object.assign(new Error(), { name: 'ConditionIgnored' }))
     this.#knowsConditions = true

@@ -36,7 +36,7 @@ export interface OrchestratorOptions {
   readonly hands?: Hands
   /** Addresses of other managers that serve this interface: their clusters are answered for, too. */
   readonly also?: readonly string[]
-  /** `host:port` of the manager that leads, where this one does not and that is known. */
+  /** `host:port` of the manager that leads, where this manager does not lead and that address is known. */
   readonly leader?: () => string | undefined
   /** Everybody who reaches the port may ask unless given. */
   readonly credentials?: Credentials

@@ -67,8 +67,8 @@ export class Others {
   }
 
   /**
-   * Where it is known who is to be changed. Managers do not know of each other’s clusters, so two may have one name:
-   * then nobody could tell who is meant. One that does not answer hinders nobody.
+   * The manager that knows what is to be changed. Managers do not know of each other’s clusters, so two of these may
+   * have one name: then nobody could tell which is meant. A manager that does not answer hinders nobody.
    */
   async whose(meant: Meant | undefined, headers: IncomingHttpHeaders): Promise<Whose> {
     if (meant === undefined || this.#addresses.length === 0 || headers[askedHeader] !== undefined) return {}

@@ -2,8 +2,8 @@ import type { ClusterRecord } from '#failover/protocol/record.ts'
 import type { ClusterNotes } from '#failover/protocol/notes.ts'
 
 /**
- * Where records live. One small interface; the only primitive that safety rests on is `compareAndSwap`.
- * All methods reject with `REGENT_STORE_UNAVAILABLE` when the store cannot be reached or answers too late. A rejected
+ * Where records live. The interface is small; the only primitive that safety rests on is `compareAndSwap`. All methods
+ * reject with `REGENT_STORE_UNAVAILABLE` when the store cannot be reached or answers too late. A rejected
  * compare-and-swap may still have happened: read again before deciding.
  */
 export interface Store {

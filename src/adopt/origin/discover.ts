@@ -39,8 +39,8 @@ interface Hint {
 }
 
 /**
- * The servers that replicate with the one at this address: its sources upwards, and its replicas downwards. Each
- * server is found once, by its identity, whatever names lead to it. Rejects where that one cannot be looked at.
+ * The servers that replicate with the server at this address: its sources upwards, and its replicas downwards. Each
+ * server is found once, by its identity, whatever names lead to it. Rejects where the first server cannot be looked at.
  */
 export async function discover(start: HostAddress, options: DiscoverOptions): Promise<Adoption> {
   const { mysql, cluster, tell, lookAt = await lookingBy(mysql) } = options

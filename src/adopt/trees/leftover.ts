@@ -5,7 +5,7 @@ import { isMissing, readJsonIfThere } from '#local/files/input-file.ts'
 import type { Step } from '#orchestrator/trees/step.ts'
 import { say } from '#common/sentence/sentence.ts'
 
-/** What the next manager has to do where this one dies in the middle of a plan. */
+/** What the next manager has to do where a manager dies in the middle of a plan. */
 export interface Leftover {
   readonly steps: readonly Step[]
   /** Addresses of the servers by the names of then. */

@@ -3,8 +3,8 @@ import type { ServerFacts } from '../servers/seen.ts'
 import { say, type Sentence } from '#common/sentence/sentence.ts'
 
 /**
- * Why a server does not empty its binlogs: somebody reads them, and would find no place there afterwards. That may be
- * a replica that is not watched, or no replica at all. In the words that scripts look for.
+ * Why a server does not empty its binlogs: somebody reads them, and would find no place there afterwards. The reader
+ * may be a replica that is not watched, or no replica at all. In the words that scripts look for.
  */
 export function whyRead(
   instance: string,

@@ -31,7 +31,7 @@ interface HostWatcherOptions {
   readonly wantsMore?: () => boolean
 }
 
-/** Looks at one server, by one session. It has no say: it tells what it saw. */
+/** Looks at one server, by one session. The watcher has no say: it tells what it saw. */
 export class HostWatcher implements Watch {
   readonly name: string
   readonly deadlineMs = 2 * deadlineMs

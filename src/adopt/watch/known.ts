@@ -78,8 +78,9 @@ function channelFields({
 }
 
 /**
- * Against whom it follows, or against the primary where it follows nobody. Of two that follow each other each has what
- * the other has not got yet: what a server itself wrote counts for nothing there.
+ * Errant transactions are counted against the server's source, or against the primary where the server follows nobody.
+ * Two servers that follow each other each have what the other has not got yet: what a server itself wrote counts for
+ * nothing there.
  */
 function errantOf(look: AnsweredLook, looks: readonly Look[], primary: Look | undefined): string {
   const channel = channelOf(look, looks)

@@ -66,8 +66,8 @@ const privileges = [
 const namesTold = 4
 
 /**
- * What must be so before servers can be managed, in the order in which people bring that about. Who watches tells what
- * is not so, and `manage` refuses just that.
+ * What must be so before servers can be managed, in the order in which people bring that about. A manager that watches
+ * tells what is not so, and `manage` refuses just that.
  */
 export const requirements: readonly Requirement[] = [
   cluster('few servers', (_, { adoption: { hosts } }) => {

@@ -16,8 +16,8 @@ export interface Answering<T> {
 }
 
 /**
- * Where `--from` names a store that is read, and so is the store of a cluster of this machine. Of a cluster on
- * Kubernetes, and of one behind a URL, the manager is asked: login and key of its store stay where they are.
+ * Where `--from` names a store that is read, and so is the store of a cluster of this machine. The manager is asked
+ * about a cluster on Kubernetes, and about a cluster behind a URL: login and key of its store stay where they are.
  */
 export async function asked<T>(
   io: Io,

@@ -2,7 +2,7 @@ import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 
 /**
- * A cluster as people name it: `shop`, or on Kubernetes `shops/shop`. The API's paths call that one `shops.shop`;
+ * A cluster as people name it: `shop`, or on Kubernetes `shops/shop`. The API's paths call the latter `shops.shop`;
  * neither part can hold a dot.
  */
 export function clusterId(reference: string, namespace?: string): string {

@@ -130,8 +130,8 @@ export function localTarget(dir: string, cluster: LocalCluster): ApiTarget {
 
 /**
  * The manager of a local cluster. Throws `REGENT_API_UNREACHABLE` where another process has its address, such as the
- * manager of another cluster: that one is shown no token, and not believed. Where nobody listens, or in a network that
- * is not seen from here, the request will tell.
+ * manager of another cluster: that process is shown no token, and not believed. Where nobody listens, or in a network
+ * that is not seen from here, the request will tell.
  */
 export async function openLocal(dir: string, cluster: LocalCluster, tokenFile?: string): Promise<ApiClient> {
   const target = localTarget(dir, cluster)

@@ -60,7 +60,7 @@ async function requirePossible(io: Io, { store: where, ...wanted }: BackupToRest
 }
 
 /**
- * The first instance is restored; the others, on the same volume, become copies of that one.
+ * The first instance is restored; the others, on the same volume, become copies of the first.
  *
  * @returns what is to be said of room that may not be enough; '' for nothing
  */

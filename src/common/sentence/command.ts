@@ -10,7 +10,7 @@ export const anyOnKubernetes: Place = { kind: 'kubernetes', namespace: '<namespa
 export const clusterVerbs = ['failover', 'switchover', 'pause', 'resume', 'explain', 'topology', 'recoveries'] as const
 export const instanceVerbs = ['fence', 'unfence', 'replace', 'reseed', 'downtime'] as const
 
-/** Something to type. Of `scale` the arguments are the cluster and how many instances. */
+/** A command to type. The arguments of `scale` are the cluster and how many instances. */
 export interface Command {
   readonly verb: (typeof clusterVerbs)[number] | (typeof instanceVerbs)[number] | 'scale'
   readonly args: readonly string[]

@@ -2,7 +2,7 @@ import type { Timer, World } from '../ports/ports.ts'
 import type { TellOfWatch, Watch, WatchView } from './watch.ts'
 import { Watcher } from './watcher.ts'
 
-/** All that one program looks at again and again: begun, listed, and stopped together. */
+/** All watches of a program: begun, listed, and stopped together. */
 export class Watches {
   readonly #world: Pick<World, 'clock' | 'timers'>
   readonly #tell: TellOfWatch

@@ -5,7 +5,7 @@ import { apiVersionOf, type KubeObject, type Resource } from '../objects/objects
 
 export interface ApplyAs {
   /**
-   * Under this name the API server remembers which fields are ours. It must never change: the fields of the old name
+   * The API server remembers by this name which fields are ours. The name must never change: the fields of the old name
    * would stay for ever.
    */
   readonly fieldManager: string
@@ -54,8 +54,8 @@ export async function applyStatus<Kind extends KubeObject>(
 }
 
 /**
- * What the API server itself sets. It refuses an intent with `managedFields`; an old `resourceVersion` would be a
- * conflict each time.
+ * Fields that the API server itself sets. The server refuses an intent with `managedFields`; an old `resourceVersion`
+ * would be a conflict each time.
  */
 const serversOwn: ReadonlySet<string> = new Set([
   'managedFields',

@@ -14,7 +14,8 @@ export interface Refusal {
 }
 
 /**
- * The API server answered, and refused. That nothing answered at all is a RegentError with `REGENT_KUBE_UNREACHABLE`.
+ * The API server answered, and refused. Where nothing answered at all, the error is a RegentError with
+ * `REGENT_KUBE_UNREACHABLE`.
  */
 export class KubeApiError extends RegentError {
   readonly reason: string

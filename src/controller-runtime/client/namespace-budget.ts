@@ -21,8 +21,8 @@ interface Spent {
 const freeAfter = 0.25
 
 /**
- * How much memory the objects of each namespace take, and which of them leave where that is too much. Whoever may write
- * in one namespace may write there without end: what that costs is what is seen of this very namespace.
+ * How much memory the objects of each namespace take, and which of them leave where that is too much. A client that may
+ * write in one namespace may write there without end: what that costs is taken from that very namespace.
  */
 export class NamespaceBudget<Kind extends KubeObject> {
   readonly #options: BudgetOptions<Kind>

@@ -1,8 +1,8 @@
 import type { Clock } from '#common/ports/ports.ts'
 
 /**
- * The clock of the API server, as its answers tell it, to the second. What nodes and strangers wrote as a time is
- * judged by this one, since all managers hear the same. This process's own clock until the first answer.
+ * The clock of the API server, as its answers tell it, to the second. A time that nodes or strangers wrote is judged by
+ * this clock, since all managers hear the same. Until the first answer the process's own clock counts.
  */
 export class ServerClock {
   readonly #clock: Clock

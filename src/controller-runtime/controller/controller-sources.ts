@@ -41,7 +41,7 @@ export function watchOwned<Kind extends KubeObject>(
 
 /**
  * A kind that concerns others: every change asks for a run of what `map` gives. An update asks for what it gives before
- * and after, so that one who lost something hears of it.
+ * and after, so that an object that lost something hears of it.
  */
 export function watchMapped<Kind extends KubeObject>(
   informer: InformerPort<Kind>,

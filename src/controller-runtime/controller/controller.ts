@@ -9,12 +9,12 @@ import type { ControllerRecorder, ReconcileOutcome, RuntimeMetrics } from './run
 import { WorkQueue } from './work-queue.ts'
 
 /**
- * Brings one object closer to what it should be. It is given the key alone: what it acts on it reads itself, so it
- * never acts on a state that was current when it was enqueued. It may end in four ways:
- * - it throws: tried again, later each time;
- * - it throws a `TerminalError`: not tried again until something changes;
- * - `{ requeueAfterMs }`: run again then at the latest;
- * - nothing: run again when something changes.
+ * Brings one object closer to what it should be. A run is given the key alone and reads the object itself, so no run
+ * acts on a state that was current when the key was enqueued. A run may end in four ways:
+ * - an error is thrown: the key is tried again, later each time;
+ * - a `TerminalError` is thrown: the key is not tried again until something changes;
+ * - `{ requeueAfterMs }` is given: the key runs again then at the latest;
+ * - nothing is given: the key runs again when something changes.
  *
  * @param signal aborted when the controller stops or the run's deadline has passed.
  */
@@ -96,7 +96,7 @@ export class Controller {
     this.#queue.add(keyText(key))
   }
 
-  /** Asks for a run after this time at the latest: one that comes sooner counts for this one, too. */
+  /** Asks for a run after this time at the latest: a run that comes sooner counts for this request, too. */
   enqueueWithin(key: ObjectKey, ms: number): void {
     this.#queue.addAfter(keyText(key), ms)
   }

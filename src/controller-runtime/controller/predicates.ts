@@ -48,7 +48,7 @@ export function labelled(labels: Readonly<Record<string, string>>): Predicate {
   )
 }
 
-/** Changes that one of `predicates` lets pass. Several given to a source must all let it pass. */
+/** Changes that one of `predicates` lets pass. Several predicates given to a source must all let a change pass. */
 export function anyOf<Kind extends KubeObject>(...predicates: readonly Predicate<Kind>[]): Predicate<Kind> {
   return {
     added: (object) => predicates.some((each) => passesAdded(each, object)),

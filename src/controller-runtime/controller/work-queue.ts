@@ -68,7 +68,7 @@ export class WorkQueue {
     if (!this.#processing.has(key)) this.#enqueue(key)
   }
 
-  /** Adds the key once `ms` have passed. Of several pending times of one key the earliest counts. */
+  /** Adds the key once `ms` have passed. The earliest of several pending times of a key counts. */
   addAfter(key: string, ms: number): void {
     if (this.#closed) return
     this.#parts.recorder?.retried()

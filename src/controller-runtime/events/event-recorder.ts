@@ -122,8 +122,8 @@ export class EventRecorder {
 
   async #write(series: EventSeries): Promise<void> {
     if (series.written && (await this.#recount(series))) return
-    // The same name at each try: the answer to one that succeeded may have been lost. It begins with the time: lists
-    // are in the order of names, and kubectl describe leaves those as it finds them.
+    // The same name at each try: the answer to a successful try may have been lost. The name begins with the time:
+    // lists are in the order of names, and kubectl describe keeps that order.
     const { clock, random } = this.#parts.world
     series.name ??= eventName(
       series.happening.regarding.metadata.name,

@@ -29,7 +29,7 @@ interface Absent {
 
 /**
  * Namespaces that are to be watched and are not there: a list in one is refused for ever, since the Role that allowed
- * it went with the namespace. Whoever waits for all first lists would wait for ever, and the others with them.
+ * it went with the namespace. A manager that waits for all first lists would wait for ever, with all other namespaces.
  */
 export class AbsentNamespaces {
   readonly #parts: AbsentNamespacesParts

@@ -44,8 +44,9 @@ export class InformerSet {
   }
 
   /**
-   * The informer of a kind. Who asks first says what is indexed and selected; who asks later takes it as it is, and
-   * must say nothing about that, but for `as`. One that is first asked for while the set runs starts at once.
+   * The informer of a kind. The first caller says what is indexed and selected; a later caller takes the informer as it
+   * is, and must say nothing about that, but for `as`. An informer that is first asked for while the set runs starts at
+   * once.
    */
   of<Kind extends KubeObject>(resource: Resource<Kind>, choice?: InformerChoice<Kind>): Informer<Kind> {
     const { as = '', indexes, keep, budget, ...selection } = choice ?? {}

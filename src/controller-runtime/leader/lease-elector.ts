@@ -35,7 +35,10 @@ export interface LeaseElectorParts {
   readonly world: World
   readonly logger: Logger
   readonly durations?: LeaseDurations
-  /** Annotations of the lease that a holder writes; those of a former holder stay unless this one has them too. */
+  /**
+   * Annotations of the lease that a holder writes; those of a former holder stay unless the present holder has them
+   * too.
+   */
   readonly annotations?: Readonly<Record<string, string>>
   /** Told whenever somebody else, or this process, is seen to hold the lease; '' where nobody does. */
   readonly onHolder?: (identity: string) => void
@@ -286,7 +289,7 @@ class Term implements Leadership {
     return this.#deadlineMs - (this.#world.clock.monotonicMs() - this.#renewedAtMs())
   }
 
-  /** By the clock, not by the timer: that one is late in a process that was frozen or is starved. */
+  /** By the clock, not by the timer: the timer is late in a process that was frozen or is starved. */
   holds(): boolean {
     if (!this.#lost.signal.aborted && this.leftMs() <= 0)
       this.end(say`the lease could not be renewed for ${this.#deadlineMs} ms`)

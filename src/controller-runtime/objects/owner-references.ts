@@ -26,8 +26,8 @@ export function isControlledBy(object: KubeObject, owner: KubeObject): boolean {
 
 /**
  * The object with `owner` as its controller; the same object where it is that already. Throws `REGENT_REFUSED` where
- * another owner controls it, also an earlier one of the same name: the garbage collector is about to delete that one's
- * objects, so it is another's until it is gone.
+ * another owner controls it, also an earlier one of the same name: the garbage collector is about to delete the objects
+ * of that owner, so the object is another's until it is gone.
  */
 export function withController<Object extends KubeObject>(object: Object, owner: KubeObject): Object {
   const present = controllerOf(object)

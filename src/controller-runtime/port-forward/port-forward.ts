@@ -16,8 +16,8 @@ export interface PodPort {
 
 /**
  * The kubelet's own subprotocol, which every API server passes on: channel 0 is the data, channel 1 why it failed. The
- * newer one (`SPDY/3.1+portforward.k8s.io`) wraps all of SPDY, to carry many connections in one; client-node speaks
- * this one too, but ends no stream when the pod does and drops what the server says when it refuses.
+ * newer one (`SPDY/3.1+portforward.k8s.io`) wraps all of SPDY, to carry many connections in one; client-node speaks the
+ * older one too, but ends no stream when the pod does and drops what the server says when it refuses.
  */
 const protocol = 'v4.channel.k8s.io'
 const dataChannel = 0
@@ -70,7 +70,9 @@ async function connected(
   }
 }
 
-/** The data channel as a stream of bytes. It has no half-close: who ends writing hears nothing more. */
+/**
+ * The data channel as a stream of bytes. The channel has no half-close: a caller that ends writing hears nothing more.
+ */
 class PortForward extends Duplex {
   readonly #websocket: WebSocket
   readonly #target: PodPort

@@ -156,7 +156,7 @@ function patched({ uid }: AdmissionRequest, patch: JsonPatch): AdmissionResponse
 }
 
 /**
- * The answer is all that comes of it. Whoever reaches the port can post a review, and an API server shows no
+ * The answer is all that comes of a review. Any client that reaches the port can post one, and an API server shows no
  * certificate unless it is told to: an Event on a cluster, or a line in the log, could be of anybody's making.
  */
 function reviewCluster(

@@ -9,8 +9,8 @@ import type { MySQLBackup } from '../backup/mysql-backup.ts'
 import type { MySQLCluster } from '../spec/mysql-cluster.ts'
 
 /**
- * Judges a `MySQLBackup` that is to be made or changed. That its cluster is not there yet is no reason to refuse it:
- * both may come in one file, in any order.
+ * Judges a `MySQLBackup` that is to be made or changed. A cluster that is not there yet is no reason to refuse the
+ * object: both may come in one file, in any order.
  */
 export function validateMySQLBackup(
   next: MySQLBackup,

@@ -26,13 +26,13 @@ export function* refusedNamesakes(
   }
 }
 
-/** The other one has the longer name. */
+/** The other cluster has the longer name. */
 function* beside(kind: Kind, next: MySQLCluster, others: Others): Generator<RegentError> {
   const longer = others(namesOf(next.metadata.name)[kind])
   if (longer !== undefined && clash(kind, next, longer)) yield refusal(whyShorter(kind, next, longer.metadata.name))
 }
 
-/** The other one has the shorter name. */
+/** The other cluster has the shorter name. */
 function* behind(kind: Kind, next: MySQLCluster, others: Others): Generator<RegentError> {
   const { name } = next.metadata
   const ending = `-${kind}`

@@ -19,7 +19,7 @@ const configurations: readonly Resource<WebhookConfiguration>[] = (['Mutating', 
 
 /**
  * Tells the API server whom to trust when it calls Regent's webhooks: writes `caBundle` of both configurations where it
- * differs. One that is not installed needs none.
+ * differs. A configuration that is not installed needs none.
  */
 export async function injectAuthority(
   client: Pick<KubeClient, 'get' | 'patch'>,
@@ -32,7 +32,7 @@ export async function injectAuthority(
     const patch = (found?.webhooks ?? []).flatMap((webhook, index): JsonPatchOperation[] => {
       if (webhook.clientConfig.service?.name !== manager.webhookService || webhook.clientConfig.caBundle === caBundle)
         return []
-      // A list is patched by position: the name proves that it is still this one.
+      // A list is patched by position: the name proves that the entry is still the same.
       return [
         { op: 'test', path: `/webhooks/${index}/name`, value: webhook.name },
         { op: 'add', path: `/webhooks/${index}/clientConfig/caBundle`, value: caBundle },

@@ -18,7 +18,7 @@ const columns = [
   { name: 'Message', type: 'string', jsonPath: '.status.message', priority: 1 },
 ] as const
 
-/** The definition of kind `MySQLBackup`, with the revision of the other one: the chart brings both. */
+/** The definition of kind `MySQLBackup`, with the revision of kind `MySQLCluster`: the chart brings both. */
 export function backupDefinition() {
   return definitionOf({
     names: { kind: 'MySQLBackup', listKind: 'MySQLBackupList', plural: 'mysqlbackups', singular: 'mysqlbackup' },

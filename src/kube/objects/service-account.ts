@@ -16,8 +16,8 @@ export const serviceAccounts: Resource<ServiceAccount> = {
 }
 
 /**
- * The account of the pods. It has no rights, and no token but one that an agent with probes is given to write Events
- * with: all else that is asked of the API server the manager asks.
+ * The account of the pods. The account has no rights, and no token but one that an agent with probes is given to write
+ * Events with: everything else the manager asks of the API server.
  */
 export function serviceAccountOf(cluster: MySQLCluster): ServiceAccount {
   return ownedBy(cluster, {

@@ -40,7 +40,7 @@ interface Word {
 
 /**
  * Whether a component is available, by the policy of its owner. Nothing is shown of an owner that has neither a policy
- * nor pods with an availability probe: nobody asked. Of a cluster that Regent governs its resource tells.
+ * nor pods with an availability probe: nobody asked. A cluster that Regent governs tells by its resource.
  */
 export function decideAvailability(question: AvailabilityQuestion): PodDecision {
   const { owner } = question

@@ -59,9 +59,9 @@ function failed({ metadata }: Pod, why: string): Sentence {
 }
 
 /**
- * What the role probe of a pod changes: the label of that pod, and of peers that held an exclusive role. Rules of both
- * generations of KubeBlocks' manager; where this one differs, docs/guide/pod-events.md says why. A label comes off the
- * old holder before the new one gets it: in between the role's Service has nobody, and never two.
+ * What the role probe of a pod changes: the label of that pod, and of peers that held an exclusive role. The rules are
+ * those of both generations of KubeBlocks' manager; where Regent differs, docs/guide/pod-events.md says why. A label
+ * comes off the old holder before the new one gets it: in between the role's Service has nobody, and never two.
  */
 export function decideRole({ event, pod, claim, owner, peers, serverMs }: RoleQuestion): PodDecision {
   const { name } = pod.metadata

@@ -11,8 +11,8 @@ export const mostLetters = 32_768
 export const eventBudget: BudgetOptions<PodEvent> = { bytesPerNamespace: 4 * 1024 * 1024, rank: lastWritten }
 
 /**
- * What of an Event a manager keeps. One that is too large is kept by its name alone: whoever may write Events in any
- * namespace may write thousands of more than 1 MB.
+ * The part of an Event that a manager keeps. An Event that is too large is kept by its name alone: a client that may
+ * write Events in any namespace may write thousands of more than 1 MB.
  */
 export function keptEvent(event: PodEvent): PodEvent {
   const { apiVersion, kind, metadata, involvedObject } = event

@@ -1,6 +1,6 @@
 /**
- * Labels and annotations of the event pipeline. Those of `kubeblocks.io` belong to the wire format of KubeBlocks'
- * agent: Services select by the label, and a manager of either project reads what the other one wrote.
+ * Labels and annotations of the event pipeline. Names of `kubeblocks.io` belong to the wire format of KubeBlocks'
+ * agent: Services select by the label, and a manager of either project reads what the other project's manager wrote.
  */
 
 export const roleLabel = 'kubeblocks.io/role'

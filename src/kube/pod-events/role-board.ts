@@ -98,7 +98,7 @@ export class RoleBoard {
     return holders.some((holder) => this.#standsAgainst(seat, holder, version)) ? undefined : holders
   }
 
-  /** Whether a peer's claim on an exclusive role stands against this one. */
+  /** Whether a peer's claim on an exclusive role stands against the claim of `seat`. */
   #standsAgainst(seat: Seat, holder: Seat, version: Version): boolean {
     const authoritative = holder.version('authoritative')
     const stands = say`${seat.name} is not made ${holder.role ?? ''}: ${holder.name} is`

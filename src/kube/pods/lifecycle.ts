@@ -82,7 +82,10 @@ function tokenOf({ name, key }: NonNullable<Lifecycle['tokenSecret']>): V1Volume
   }
 }
 
-/** As the kubelet mounts it, for this one container of the pod. What the account may do is no business of Regent's. */
+/**
+ * The account's token as the kubelet mounts it, for a single container of the pod. What the account may do is no
+ * business of Regent's.
+ */
 const account: V1Volume = {
   name: lifecycleVolumes.account,
   projected: {

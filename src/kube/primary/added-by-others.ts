@@ -53,7 +53,7 @@ export const ofController = 'endpointslice-controller.k8s.io'
 
 /**
  * Slices by which clients of the primary's Service reach somebody else. kube-proxy takes all slices of a Service
- * together. Those that Kubernetes made for a selector stay when the selector is gone.
+ * together. Slices that Kubernetes made for a selector stay when the selector is gone.
  */
 export function strangersAmong(
   slices: readonly EndpointSlice[],

@@ -12,9 +12,9 @@ export type CommittedEpoch = () => Promise<number | undefined>
 
 /**
  * What was read of an object, and *after* it the record's epoch: a higher one in the object was written by nobody who
- * leads, since epochs are committed before anything carries them, and only grow. It would stand in the way of every
- * failover to come, so it counts for no more than the record's. A manager that slept between the two reads, or after
- * them, has seen too low an epoch but also too old a `resourceVersion`: it writes over what it saw or not at all.
+ * leads, since epochs are committed before anything carries them, and only grow. Such an epoch would stand in the way
+ * of every failover to come, so it counts for no more than the record's. A manager that slept between the two reads, or
+ * after them, has seen too low an epoch but also too old a `resourceVersion`: it writes over what it saw or not at all.
  */
 export function withinRecord<Kind extends KubeObject>(object: Kind, committed: number | undefined): Kind {
   if (committed === undefined || epochOf(object) <= committed) return object

@@ -110,7 +110,8 @@ export class PrimaryEndpoints {
     this.#seen = undefined
     try {
       if (before !== undefined && before.addressType !== addressTypeOf(route.host)) {
-        // The type of address is fixed for a slice's life. Who comes between the two writes is met again in `publish`.
+        // The type of address is fixed for a slice's life. A writer that comes between the two writes is met again in
+        // `publish`.
         await this.#remove(before)
         return await this.#write(undefined, route)
       }

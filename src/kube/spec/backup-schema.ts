@@ -5,7 +5,7 @@ import { closed } from './schema-words.ts'
 
 /**
  * What a `MySQLCluster` says of backups: the core's own words (`failover/protocol/`), but for what names files and
- * folders. Those are Secrets here, and a claim, which only the pods see.
+ * folders. These parts are Secrets here, and a claim, which only the pods see.
  */
 const {
   address: _address,

@@ -8,7 +8,7 @@ interface Node {
 
 /**
  * A spec whose parts that are passed on as Kubernetes has them say nothing where they say null, as `limits:` with
- * nothing behind does. Of all other fields the API server has taken such nulls away already.
+ * nothing behind does. The API server has taken such nulls away already from all other fields.
  */
 export function withoutNulls<Spec>(schema: TSchema, spec: Spec): Spec {
   return cleaned(schema, spec) as Spec

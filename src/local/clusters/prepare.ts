@@ -157,7 +157,7 @@ function farInstance(instance: LocalInstance, far: FarServer | undefined): Local
     : { ...instance, address: far.host, port: far.port, agentAddress: instance.address }
 }
 
-/** What is kept of a file of before (`writeAgentConfigs`) is all that this one has. */
+/** What is kept of a file of before (`writeAgentConfigs`) is all that the new file has. */
 async function writeFarConfig(layout: StateLayout, instance: LocalInstance | undefined, far: object): Promise<void> {
   if (instance === undefined) return
   await mkdir(instance.volume, { recursive: true, mode: 0o700 })
@@ -173,7 +173,10 @@ async function writeState(layout: StateLayout, cluster: LocalCluster, spec: Clus
   await writeCluster(layout.dir, cluster)
 }
 
-/** Its number, and the port of its API: nothing of another cluster here, also where that one is down. */
+/**
+ * The cluster's number, and the port of its API: nothing of another cluster here, also where that other cluster is
+ * down.
+ */
 async function claimPlace(wanted: NewCluster): Promise<{ readonly port: number; readonly claim: NumberClaim }> {
   const { apiPort, orchestrator, hosts, spec } = wanted
   if (apiPort !== undefined) await requireFreeApi(apiHost, apiPort)

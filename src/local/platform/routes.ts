@@ -53,8 +53,8 @@ export interface Meddling {
 }
 
 /**
- * The file that says where the primary is. It is derived from the record, so that a file that was removed, damaged or
- * changed by hand counts for nothing: what stands in it is written again.
+ * The file that says where the primary is. The file is derived from the record, so that a file that was removed,
+ * damaged or changed by hand counts for nothing: what stands in it is written again.
  */
 export class RoutesFile {
   readonly #path: string
@@ -134,7 +134,7 @@ export class RoutesFile {
 
   /**
    * Epochs are committed before a route carries them, so that a higher one than the record's, read after the file, was
-   * written by nobody who leads. It would stand in the way of every failover to come.
+   * written by nobody who leads. Such an epoch would stand in the way of every failover to come.
    */
   async #believed(found: PrimaryRoute | string | undefined): Promise<PrimaryRoute | undefined> {
     if (found === undefined || typeof found === 'string') return undefined

@@ -11,7 +11,7 @@ import { refTo } from '#api-contract/views.ts'
 import type { ClusterService } from '../clusters/cluster-service.ts'
 import { routeSchema } from './route-schema.ts'
 
-/** What lies in the store of backups. It changes nothing. */
+/** Routes that tell what lies in the store of backups. They change nothing. */
 export function backupRoutes(app: FastifyInstance, clusters: ClusterService): void {
   app.get<{ Params: ClusterParams }>(
     '/clusters/:cluster/backups',

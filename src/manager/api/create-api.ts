@@ -63,7 +63,7 @@ export interface ApiOptions {
   /** Where those who read its errors are: on this machine unless given. */
   readonly where?: Place['kind']
   readonly limits?: Partial<ApiLimits>
-  /** HTTPS with these; plain HTTP unless given. Those there are must be there now. */
+  /** HTTPS with these; plain HTTP unless given. The certificates must be there now. */
   readonly certificates?: CertificateSource
 }
 

@@ -113,7 +113,8 @@ interface Asked {
 
 /**
  * What is asked for is so already: by a predecessor of this manager, or as the caller knew no better. Throws
- * `REGENT_REFUSED` where another one than `from` is the primary, and `to` would have to take over from that one.
+ * `REGENT_REFUSED` where another instance than `from` is the primary, and `to` would have to take over from that
+ * instance.
  */
 function whyNoSwitchover(
   { record }: DecisionInput,

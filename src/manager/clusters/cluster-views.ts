@@ -229,7 +229,9 @@ function heartbeatOf({ record, snapshot }: DecisionInput): Heartbeat | undefined
     ?.observation?.heartbeat
 }
 
-/** The larger of what is being applied and of what the heartbeat tells: that one sees as well what did not arrive. */
+/**
+ * The larger of what is being applied and of what the heartbeat tells: the heartbeat sees as well what did not arrive.
+ */
 function lagOf({ channel, group }: ServerState, heartbeat: Heartbeat | undefined): number | null {
   const seen = channel ?? group
   const ofApplied = seen?.lagSeconds ?? null

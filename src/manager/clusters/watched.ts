@@ -6,9 +6,9 @@ import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 export interface Watched {
   /** Whom most follow; null where nobody is followed. */
   readonly primary: InstanceName | null
-  /** Null unless that one is dead: it does not answer, and replicas that were asked afterwards have lost it. */
+  /** The death of the primary; null unless it does not answer, and replicas that were asked afterwards have lost it. */
   readonly death: Death | null
-  /** Why that one is not taken for dead; '' where it answers, or is. */
+  /** Why the primary is not taken for dead; '' where it answers, or is dead. */
   readonly doubt: string
   /** Servers that have answered, by instance. */
   readonly servers: Readonly<Record<InstanceName, WatchedServer>>

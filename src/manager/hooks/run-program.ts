@@ -21,8 +21,8 @@ const lastWordsMs = 100
 const lookMs = 1_000
 
 /**
- * Runs a program to its end. It leads a process group of its own. At the deadline the whole group is ended, and what
- * the program left behind as well. Never rejects.
+ * Runs a program to its end. The program leads a process group of its own. At the deadline the whole group is ended,
+ * and what the program left behind as well. Never rejects.
  */
 export async function runProgram(program: Program, timers: Timers): Promise<HookEnd & { readonly again: boolean }> {
   const { argv, environment, input, deadlineMs } = program

@@ -60,8 +60,8 @@ import { addressInLease, leaderAddress } from './leader-address.ts'
 /** Longer than most recoveries take: Events about them come after. */
 const eventsSettleMs = 1_000
 /**
- * A cluster that is written to is decided on several times a second, with the same result: what is shown of it is
- * looked at so often. Of a change of what is decided it is at once.
+ * A cluster that is written to is decided on several times a second, with the same result: so often the manager looks
+ * at what is shown of the cluster. After a change of what is decided the manager looks at once.
  */
 const sameAgainMs = 2_000
 /** Each router of each cluster has one. */

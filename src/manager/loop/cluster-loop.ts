@@ -70,8 +70,8 @@ export interface LoopListener {
 }
 
 /**
- * The loop of one cluster: observe → decide → act, one decision at a time, driven by what happens. It keeps nothing
- * that a successor would need: a manager that dies half-way is replaced by one that reads the record and the
+ * The loop of one cluster: observe → decide → act, one decision at a time, driven by what happens. The loop keeps
+ * nothing that a successor would need: a manager that dies half-way is replaced by one that reads the record and the
  * observations and goes on.
  */
 export class ClusterLoop {

@@ -59,8 +59,9 @@ export class LeaderWords {
   }
 
   /**
-   * What replicas hold and this primary was not seen to hold. One question after the other: the next once the last
-   * is answered, or may be lost. While clients write with GTIDs of another server there is always another question.
+   * What replicas hold and this primary was not seen to hold. Questions follow one another: the next is asked once the
+   * last is answered, or may be lost. While clients write with GTIDs of another server there is always another
+   * question.
    */
   #question(observation: Observation): Comparing | undefined {
     const { world, timings } = this.#ports

@@ -32,7 +32,7 @@ export class RouteKeeper {
     if (isNewest()) this.#published = published
   }
 
-  /** A route that is decided meanwhile is decided again once this one is published. */
+  /** A route that is decided meanwhile is decided again once the present route is published. */
   readonly publish = oneAtATime(
     async (route: PrimaryRoute) => {
       const isNewest = this.#looks.begin()

@@ -26,7 +26,7 @@ export class StoreLooks {
     this.#ports = ports
   }
 
-  /** Also where another manager leads: what this one shows is to be what is so. */
+  /** Also where another manager leads: what this manager shows is to be what is so. */
   readonly soon = oneAtATime(
     async (afterMs: number = 0) => {
       if (afterMs > 0) await this.#ports.timers.sleep(afterMs)

@@ -15,7 +15,9 @@ export interface Trouble {
 
 export const noTrouble: Trouble = { store: '', reading: '', committing: '', isDamaged: false }
 
-/** Why nothing can be committed now; '' where something can. It belongs into every sentence until it is over. */
+/**
+ * Why nothing can be committed now; '' where something can. The reason belongs into every sentence until it is over.
+ */
 export function whyNoCommit({ store, reading, committing }: Trouble): string {
   return store || reading || committing
 }

@@ -44,7 +44,7 @@ export function headOf({ servers, primary }: Cluster): Server | undefined {
   return servers.find(({ name }) => name === primary)
 }
 
-/** The same, where that one takes writes: of lists scripts take whom they write to. */
+/** The server that leads, where it takes writes: scripts take from lists the server that they write to. */
 export function writableHeadOf(cluster: Cluster): Server | undefined {
   const head = headOf(cluster)
   return head?.instance.ReadOnly === false ? head : undefined

@@ -61,7 +61,7 @@ function named({ tree }: Seen, server: Server | undefined): Instance | undefined
   return tree.find(({ InstanceAlias }) => InstanceAlias === server?.name)
 }
 
-/** The servers once a death is proven; or why that one may be alive. */
+/** The servers once a death is proven; or why the lost server may be alive. */
 export async function seenDead(call: Call, server: Server): Promise<Seen | string> {
   const judged = await lookForDeath(call, server)
   return judged.death === null ? whyAlive(server, judged) : judged.seen
@@ -207,7 +207,7 @@ export interface Designated {
   readonly command: string
 }
 
-/** A root that answers hands over: it takes no writes before the other one has everything. */
+/** A root that answers hands over: it takes no writes before its successor has everything. */
 export async function handOverGracefully(
   call: Call,
   root: Server,

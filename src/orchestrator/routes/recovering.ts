@@ -22,8 +22,8 @@ function recoveryOf(call: Call, { name }: Cluster, id: string | undefined) {
 }
 
 /**
- * The root of a tree that is only watched. Of two that follow each other both may take writes, and one that follows a
- * server elsewhere hands on what is written there: as orchestrator, neither is taken for the master.
+ * The root of a tree that is only watched. Two servers that follow each other may both take writes, and a server that
+ * follows a server elsewhere hands on what is written there: as at orchestrator, neither is taken for the master.
  */
 function rootOf(cluster: Cluster): Server | string {
   const root = headOf(cluster)
@@ -216,7 +216,7 @@ async function recoverByCode(call: Call, seen: Seen, code: string): Promise<Reco
   }
   const [, plan] = recoveries.find(([one]) => one.test(code)) ?? []
   if (plan === undefined) return ''
-  // The other one of two is opened for writes, where that one took them: nobody leads beside a living server.
+  // The second of two co-masters is opened for writes, where the first took them: nobody leads beside a living server.
   const isLed = code.includes('CoMaster') && headOf(server.cluster)?.name === server.name
   const now = isLed ? await seenDead(call, server) : seen
   if (typeof now === 'string') return because(now)

@@ -6,7 +6,7 @@ import { lagsTooMuch, maintenanceLagSeconds } from '../documents/problems.ts'
 /** What a check gives: why not, in orchestrator’s words; undefined where nothing is in the way. */
 export type WhyNot = string | undefined
 
-/** Whom it follows, also where that one is detached or unknown. */
+/** The server follows a source, also where that source is detached or unknown. */
 export function isReplica({ MasterKey, ReplicationIOThreadState: io }: Instance): boolean {
   return MasterKey.Hostname !== '' && MasterKey.Hostname !== '_' && MasterKey.Port !== 0 && io !== -1
 }
@@ -92,7 +92,7 @@ function isOlder(one: string, other: string): boolean {
   return major < otherMajor || (major === otherMajor && minor < otherMinor)
 }
 
-/** The server follows by GTIDs, and the other one has GTIDs. */
+/** The server follows by GTIDs, and `other` has GTIDs. */
 export function canMoveByGtids(one: Instance, other: Instance): boolean {
   return one.UsingOracleGTID && other.SupportsOracleGTID
 }

@@ -13,8 +13,8 @@ export interface Hands {
   /** Notes a recovery that somebody asked for. Throws where another one goes on. */
   begin(cluster: string, begun: RecoveryBegun): RecoveryUnderWay
   /**
-   * From now on watches the servers that replicate with the one at this address. Resolves to the address by which that
-   * one is known, where that is another one. Rejects where none answers.
+   * From now on watches the servers that replicate with the server at this address. Resolves to the address by which
+   * that server is known, where the two differ. Rejects where none answers.
    */
   discover(host: string, port: number): Promise<KnownAddress | undefined>
 }

@@ -16,7 +16,7 @@ export function keepReceived(tree: Tree, one: Instance, source?: Instance): read
     : [{ do: 'covers', at: source.InstanceAlias, with: at }]
 }
 
-/** Nobody above answers. A co-master that is lost wrote what the other one has perhaps not got. */
+/** Nobody above answers. A co-master that is lost wrote what its co-master has perhaps not got. */
 function isCutOff(tree: Tree, one: Instance): boolean {
   const master = masterOf(tree, one)
   if (master === undefined) return isReplica(one) && one.ReplicationIOThreadState !== 1

@@ -54,8 +54,8 @@ function isFit(one: Instance, lost: Instance): boolean {
 }
 
 /**
- * The other one of two that followed each other leads alone. It is kept away from the one that is lost, which may come
- * back, until a person reattaches it.
+ * The living one of two co-masters leads alone. The new leader is kept away from the lost one, which may come back,
+ * until a person reattaches it.
  */
 export function recoverCoMaster(tree: Tree, lost: Instance): PlannedRecovery | string {
   const successor = masterOf(tree, lost)

@@ -25,11 +25,11 @@ export type Step =
   | { readonly do: 'lead'; readonly at: string }
   /** Nobody answers there: a living server is never led beside. */
   | { readonly do: 'absent'; readonly at: string }
-  /** The server has all that the other one has received. */
+  /** The server has all that `with` has received. */
   | { readonly do: 'covers'; readonly at: string; readonly with: string }
   /** Waits until it has applied all that it has received. */
   | { readonly do: 'drain'; readonly at: string }
-  /** By GTIDs: waits, while it replicates, until it has applied all that the other one has. */
+  /** By GTIDs: waits, while it replicates, until it has applied all that `with` has. */
   | { readonly do: 'catchUp'; readonly at: string; readonly with: string }
   /** Applies what it lacks up to that place, and stands there. */
   | { readonly do: 'advance'; readonly at: string; readonly to: PlaceThen }

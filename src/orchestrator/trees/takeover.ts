@@ -98,8 +98,8 @@ interface HandingOver {
 }
 
 /**
- * The master takes no writes from then on. The successor gets all of them, and leads; the master follows that one.
- * Where this does not end the master takes writes again.
+ * The master takes no writes from then on. The successor gets all of them, and leads; the master follows its successor.
+ * Where the hand-over does not end, the master takes writes again.
  */
 export function handOver(
   tree: Tree,
@@ -141,7 +141,7 @@ export function handOver(
   }
 }
 
-/** A root follows nobody. One that is detached keeps the address and the login, for who reattaches it. */
+/** A root follows nobody. A detached root keeps the address and the login, for the person who reattaches it. */
 function asBefore(root: Instance): readonly Step[] {
   const { InstanceAlias: at, MasterKey, UsingOracleGTID } = root
   if (!isReplica(root) || !UsingOracleGTID) return [{ do: 'reset', at }]

@@ -97,8 +97,8 @@ async function existing(name: string, dir: string): Promise<LocalCluster | undef
 }
 
 /**
- * Under the commands' lock: another one may have started it while this one waited, and what this one asks for is then
- * compared with what runs.
+ * The start is under the commands' lock. Another command may have started the cluster while this command waited: then
+ * what this command asks for is compared with what runs.
  */
 async function start(io: Io, wanted: Wanted): Promise<void> {
   const { name, dir, options } = wanted

@@ -9,8 +9,8 @@ import type { OperatedCluster } from './asking.ts'
 export const patienceMs = 30_000
 
 /**
- * Hands a request to the loop, and waits for the recovery that answers, or that ends the wait otherwise. One that was
- * under way before, or comes of itself, answers somebody else.
+ * Hands a request to the loop, and waits for the recovery that answers, or that ends the wait otherwise. A recovery
+ * that was under way before, or comes of itself, answers somebody else.
  */
 export async function answered(
   cluster: OperatedCluster,

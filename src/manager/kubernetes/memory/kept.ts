@@ -6,8 +6,8 @@ import { roughBytes } from '#controller-runtime/client/namespace-budget.ts'
 import { probesVariable } from '#kube/pod-events/report-period.ts'
 
 /**
- * What of each object a manager keeps in memory: no more than somebody here reads. Whoever may write in a namespace may
- * write objects of 1 MB, with any label, thousands of them.
+ * What of each object a manager keeps in memory: no more than somebody here reads. A client that may write in a
+ * namespace may write objects of 1 MB, with any label, thousands of them.
  */
 
 /** Annotations and data of Regent's own, and certificates, are far smaller. */

@@ -138,8 +138,9 @@ interface Applying {
 }
 
 /**
- * What it is then; undefined where it is left as others made it. Throws `REGENT_REFUSED` where an object of somebody
- * else has its name: an apply would take that one over, and its owner reference would delete it with the cluster.
+ * The object as it is then; undefined where it is left as others made it. Throws `REGENT_REFUSED` where an object of
+ * somebody else has its name: an apply would take that object over, and its owner reference would delete it with the
+ * cluster.
  */
 async function applyOne<Kind extends KubeObject>(
   { client, yields }: Pick<ClusterObjectsParts, 'client' | 'yields'>,

@@ -122,8 +122,8 @@ async function goOn(
 }
 
 /**
- * The Secrets first, and only then is the time of the old passwords counted. Whoever dies in between leaves `next`, and
- * all of it is done again.
+ * The Secrets first, and only then is the time of the old passwords counted. A manager that dies in between leaves
+ * `next`, and all of it is done again.
  */
 async function show(
   { client, objects }: RotatePasswordsParts,

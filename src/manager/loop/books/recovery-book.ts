@@ -26,8 +26,8 @@ export interface RecoveryStart {
 type Seen = Pick<DecisionInput, 'record' | 'snapshot' | 'published' | 'requests'>
 
 /**
- * What is kept of the beginning and of the end of a timeline. One that goes on for hours, with orders that are refused
- * again and again, is no longer.
+ * Entries kept of the beginning and of the end of a timeline. The timeline of a recovery that goes on for hours, with
+ * orders that are refused again and again, stays as short.
  */
 const firstKept = 20
 const lastKept = 20
@@ -51,7 +51,7 @@ interface Open extends EndedRecovery {
   readonly formsAnew: boolean
   /** A person had the primary of before go on. */
   readonly isAnswered: boolean
-  /** Another manager began it, and this one has committed nothing for it. */
+  /** Another manager began the recovery, and this manager has committed nothing for it. */
   readonly isTakenUp: boolean
 }
 
@@ -66,7 +66,7 @@ export function toFile({ timedOut, requests, namesCommand, ...recovery }: EndedR
   return recovery
 }
 
-/** The timeline with one more entry. One entry in the middle says how many are left out, since when. */
+/** The timeline with one more entry. An entry in the middle says how many are left out, since when. */
 function longer({ timeline, leftOut }: Open, entry: TimelineEntry): Pick<Open, 'timeline' | 'leftOut'> {
   const all = [...timeline, entry]
   if (all.length <= firstKept + lastKept + 1) return { timeline: all, leftOut }
