@@ -21,8 +21,11 @@ describe('The list of mutations', () => {
     expect(mutations.filter(({ id }) => results[id] === undefined).map(({ id }) => id)).toEqual([])
   })
 
-  it('names headings and paragraphs that docs/why/safety.md has', async () => {
-    const page = await readFile(join(root, 'docs/why/safety.md'), 'utf8')
+  it('names headings and paragraphs that the pages of safety have', async () => {
+    const pages = ['docs/why/safety.md', 'docs/why/safety-of-modes.md'].map((page) =>
+      readFile(join(root, page), 'utf8'),
+    )
+    const page = (await Promise.all(pages)).join('\n')
     const missing = mutations.filter(
       ({ heading }) => !page.includes(`\n## ${heading}\n`) && !page.includes(`\n**${heading}.**`),
     )

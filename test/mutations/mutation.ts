@@ -5,7 +5,7 @@ export interface Mutation {
   readonly id: string
   /** What is true of the product, in a sentence. */
   readonly rule: string
-  /** A heading, or the name of a paragraph, in docs/why/safety.md. */
+  /** A heading, or the name of a paragraph, in docs/why/safety.md or docs/why/safety-of-modes.md. */
   readonly heading: string
   readonly file: string
   /** Stands in the file exactly once. */

@@ -5,9 +5,9 @@ import { isLive, viewNamed, viewOf, type Situation } from '../situation.ts'
 
 /**
  * Where nobody acknowledges, a primary that nobody hears tells clients OK until its lease has run out: nothing may open
- * before (docs/why/safety.md, "Mode async"). The lease surely runs out once nobody can confirm it any more: neither a
- * manager, which confirms nothing while the record has the intent to fetch, nor a majority of the agents, of which so
- * many have promised the next epoch that the rest are none.
+ * before (docs/why/safety-of-modes.md, "Mode async"). The lease surely runs out once nobody can confirm it any more:
+ * neither a manager, which confirms nothing while the record has the intent to fetch, nor a majority of the agents, of
+ * which so many have promised the next epoch that the rest are none.
  */
 export function isLeaseBlocked(situation: Situation): boolean {
   const { record, manager, spec, snapshot } = situation
