@@ -42,11 +42,11 @@ interface Noted {
 
 /** Notes what the running server has purged whenever that is something else, beside everything else that goes on. */
 export class PurgedNote {
-  readonly #parts: Parts
+  readonly #parts: Pick<Parts, 'notices' | 'observer' | 'process' | 'volume'>
   #noted: Noted | null = null
   #writing = false
 
-  constructor(parts: Parts) {
+  constructor(parts: Pick<Parts, 'notices' | 'observer' | 'process' | 'volume'>) {
     this.#parts = parts
   }
 

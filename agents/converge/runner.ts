@@ -1,4 +1,4 @@
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Fact } from '../instance/facts.ts'
 import type { Parts } from '../instance/parts.ts'
 import { performers, type NextPass, type Step } from './steps.ts'
@@ -29,6 +29,6 @@ async function perform(parts: Parts, step: Step): Promise<Fact | undefined> {
   return (await performer(parts, step)) ?? undefined
 }
 
-function know(parts: Parts, facts: readonly Fact[], pid: number | null): void {
+function know(parts: Learner, facts: readonly Fact[], pid: number | null): void {
   for (const fact of facts) learn(parts, fact, pid)
 }

@@ -58,7 +58,10 @@ export const performers = { ...startSteps, ...semisyncSteps, ...groupSteps } sat
 export type Step = StepOf<typeof performers>
 export type NextPass = PassOf<Step>
 
-async function archiveUnsettled(parts: Parts, { extra }: { readonly extra: GtidText }): Promise<void> {
+async function archiveUnsettled(
+  parts: Pick<Parts, 'config' | 'notices' | 'volume'>,
+  { extra }: { readonly extra: GtidText },
+): Promise<void> {
   const { volume, notices } = parts
   const lacking = parseGtidSet(extra)
   // What is in no binlog is no tail, and can be archived by nobody.

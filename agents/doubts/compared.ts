@@ -3,7 +3,7 @@ import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import type { Question } from '../instance/known.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 
 type ComparingParts = Pick<Parts, 'told' | 'observer' | 'file'>
@@ -13,7 +13,10 @@ type ComparingParts = Pick<Parts, 'told' | 'observer' | 'file'>
  * may have received them from here after the look before (`topology/snapshot/comparison.ts`). Looks that go on anyway
  * are not disturbed: questions may come as often as looks.
  */
-export function hearQuestion(parts: Parts, { question, held }: Comparing): void {
+export function hearQuestion(
+  parts: Learner & Pick<Parts, 'changed' | 'observer'>,
+  { question, held }: Comparing,
+): void {
   const { told, observer, changed } = parts
   const afterLook = observer.looksBegun
   const { asked, answered } = told.compares

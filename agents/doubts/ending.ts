@@ -104,7 +104,12 @@ export function shownSilenceMs({ observer, doubts, file, world, answersAlone }: 
 }
 
 /** A stop (SIGSTOP) is shown once it was looked into, and a death once it is known how it came. */
-export function isEndingUnseen({ process, doubts, file, answersAlone }: Parts): boolean {
+export function isEndingUnseen({
+  process,
+  doubts,
+  file,
+  answersAlone,
+}: Pick<Parts, 'answersAlone' | 'doubts' | 'file' | 'process'>): boolean {
   if (!answersAlone(file.current)) return false
   if (process.state === 'stopped') return doubts.silenceSeenUpToMs < process.changedAtMs
   return (process.state === 'dead' || process.state === 'exiting') && !doubts.endingJudged

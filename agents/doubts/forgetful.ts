@@ -1,5 +1,5 @@
 import type { LeaderWord } from '#failover/protocol/word.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { NextPass, View } from '../instance/pass.ts'
 
@@ -15,7 +15,10 @@ export function forgetfulAs({ run, doubts }: Pick<Parts, 'run' | 'doubts'>): str
  * A primary hears which replicas have forgotten something. Only what its server says from now on includes all that
  * those replicas acknowledged: what it said before may be older than a write that a single replica held.
  */
-export function hearOfForgetful(parts: Parts, heardForgetful: NonNullable<LeaderWord['forgetful']>): void {
+export function hearOfForgetful(
+  parts: Learner & Pick<Parts, 'changed' | 'observer'>,
+  heardForgetful: NonNullable<LeaderWord['forgetful']>,
+): void {
   const { observer, changed } = parts
   learn(parts, { fact: 'forgetfulNamed', heardForgetful })
   observer.outdate()

@@ -1,10 +1,12 @@
 import { say } from '#common/sentence/sentence.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { ReseedOrder } from '#failover/protocol/order.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { dataInNoDoubt } from '../instance/stored-state.ts'
 import { counted } from '#common/text/words.ts'
+
+type CopyHolder = Learner & Pick<Parts, 'file' | 'notices' | 'process' | 'server' | 'volume'>
 
 /**
  * Puts a copy in place of what a counted member has, which lies beside it until the copy is proven to hold everything
@@ -13,7 +15,11 @@ import { counted } from '#common/text/words.ts'
  * was there before is left to be removed: that may take long, and writes wait for this member.
  * @param startOnCopy puts the copy in that place and starts mysqld on it
  */
-export async function swapUnproven(parts: Parts, order: ReseedOrder, startOnCopy: () => Promise<void>): Promise<void> {
+export async function swapUnproven(
+  parts: CopyHolder,
+  order: ReseedOrder,
+  startOnCopy: () => Promise<void>,
+): Promise<void> {
   const { file, server, volume } = parts
   if (file.current.promise !== order.epoch)
     throw new Error(`epoch ${file.current.promise} was promised meanwhile: what is here is needed as it is`)
@@ -35,7 +41,7 @@ export async function swapUnproven(parts: Parts, order: ReseedOrder, startOnCopy
 }
 
 /** Puts what was here before back in place of a copy that was not proven, and has it started by the start gate. */
-export async function takeBack(parts: Parts): Promise<void> {
+export async function takeBack(parts: CopyHolder): Promise<void> {
   const { file, process, server, volume, notices } = parts
   server.disconnect()
   if (process.state !== 'dead' && process.state !== 'absent') await process.kill()

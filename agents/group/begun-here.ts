@@ -18,7 +18,10 @@ interface Begun {
  * FLUSH, ANALYZE and OPTIMIZE are transactions of their own that a closed server lets pass: they change no data, and
  * the group brings them to everybody. Whatever else began, or cannot be found, was written.
  */
-export async function judgeBegun(parts: Parts, { began, from, proposed }: Begun): Promise<Fact> {
+export async function judgeBegun(
+  parts: Pick<Parts, 'file' | 'notices' | 'volume' | 'world'>,
+  { began, from, proposed }: Begun,
+): Promise<Fact> {
   const { all, changing } = await readBegun(parts, began, from)
   if (changing > 0 || all < began) await doubtOpening(parts, say`${counted(began, 'transaction')} began here`)
   return { fact: 'beganHere', proposed }
@@ -27,7 +30,11 @@ export async function judgeBegun(parts: Parts, { began, from, proposed }: Begun)
 /** The group counts a transaction before that is in the binlog. */
 const [tries, betweenMs] = [20, 50]
 
-async function readBegun({ volume, world, notices }: Parts, began: number, from: BinlogPlace): Promise<BegunHere> {
+async function readBegun(
+  { volume, world, notices }: Pick<Parts, 'notices' | 'volume' | 'world'>,
+  began: number,
+  from: BinlogPlace,
+): Promise<BegunHere> {
   try {
     for (let left = tries; ; left -= 1) {
       const found = await volume.begunHere(from)

@@ -12,7 +12,11 @@ import type { FrozenWatch } from './frozen.ts'
  * the moment in which the group is asked no transaction begins, and it elects once those that run have ended. So what
  * runs long gets its grace, and is ended, before that, while others write.
  */
-export async function haveElected(parts: Parts, order: DemoteOrder, frozen: FrozenWatch): Promise<void> {
+export async function haveElected(
+  parts: Pick<Parts, 'observer' | 'server' | 'world'>,
+  order: DemoteOrder,
+  frozen: FrozenWatch,
+): Promise<void> {
   const { observer, server, world } = parts
   const { electUuid = '', deadlineMs } = order
   const endMs = world.clock.monotonicMs() + deadlineMs

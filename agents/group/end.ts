@@ -19,7 +19,10 @@ const leaveMs = 5_000
 const stopMs = 4_000
 
 /** Why an instance that was told to end goes on for now; null where its server may go. */
-export function waitsToEnd({ file, observer, process }: Parts, waitedMs: number): Sentence | null {
+export function waitsToEnd(
+  { file, observer, process }: Pick<Parts, 'file' | 'observer' | 'process'>,
+  waitedMs: number,
+): Sentence | null {
   const { server } = observer
   if (process.state !== 'running' || !server?.group) return null
   const own = ownMember(server.group, server.uuid)
@@ -50,7 +53,11 @@ function handOverWithin({ members }: GroupState, own: GroupMember): number {
  * Out of the group before its server is stopped: nobody waits for a member that is gone. A member that cannot leave in
  * time is stopped all the same.
  */
-export async function leaveBeforeEnd({ server, observer, notices }: Parts): Promise<void> {
+export async function leaveBeforeEnd({
+  server,
+  observer,
+  notices,
+}: Pick<Parts, 'notices' | 'observer' | 'server'>): Promise<void> {
   const group = observer.server?.group
   // Nobody is there who could agree that it leaves.
   if (group === undefined || group.state === 'OFFLINE' || !hasMajority(group)) return

@@ -3,7 +3,7 @@ import type { ExpelOrder } from '#failover/protocol/order.ts'
 import { silentMemberMs } from '#failover/protocol/timings.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { duration, lasting, type Said, say } from '#common/sentence/sentence.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { ExpulsionPort } from '../ports/expulsion.ts'
 
@@ -12,7 +12,10 @@ import type { ExpulsionPort } from '../ports/expulsion.ts'
  * loses nothing by that: without the others it agrees on no write, and the group would give it up in the same way 5 s
  * later. So the word of those who do not hear it is enough, and no proof of its death is asked for.
  */
-export function beginToExpel(parts: Parts, { silent }: ExpelOrder): void {
+export function beginToExpel(
+  parts: Learner & Pick<Parts, 'expulsion' | 'notices' | 'timings'>,
+  { silent }: ExpelOrder,
+): void {
   const { expulsion, notices, jobs } = parts
   const address = groupAddress(silent)
   const why = whyHeard(parts, expulsion, address)
@@ -27,7 +30,7 @@ export function beginToExpel(parts: Parts, { silent }: ExpelOrder): void {
   })
 }
 
-function whyHeard({ timings }: Parts, expulsion: ExpulsionPort | undefined, address: string): Said {
+function whyHeard({ timings }: Pick<Parts, 'timings'>, expulsion: ExpulsionPort | undefined, address: string): Said {
   const silentMs = expulsion?.silence.get(address)
   if (silentMs === undefined) return say`this agent knows of no member at ${address}`
   const enoughMs = silentMemberMs(timings)

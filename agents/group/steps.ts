@@ -120,7 +120,10 @@ export type NextPass = PassOf<Step>
 
 type Bounded = (statement: Promise<void>) => Promise<void>
 
-async function closeToEverybody({ server, observer }: Parts, bounded: Bounded): Promise<void> {
+async function closeToEverybody(
+  { server, observer }: Pick<Parts, 'observer' | 'server'>,
+  bounded: Bounded,
+): Promise<void> {
   try {
     await server.setOffline(true)
     await bounded(server.killForeignSessions())

@@ -8,9 +8,9 @@ export const viewLookMs = 50
 /** Has a member look at everything as soon as its view of the group is another one. */
 export class ViewWatch implements Watch {
   readonly name = 'the view of the group'
-  readonly #parts: Parts
+  readonly #parts: Pick<Parts, 'observer' | 'process' | 'server'>
 
-  constructor(parts: Parts) {
+  constructor(parts: Pick<Parts, 'observer' | 'process' | 'server'>) {
     this.#parts = parts
   }
 

@@ -28,7 +28,10 @@ export function dueArchives(
  * archives any more then, but people. Never rejects: the server goes on without it.
  * @param made the folders in which what was archived now is
  */
-export async function pruneArchives({ volume, config, notices }: Parts, made: readonly string[]): Promise<void> {
+export async function pruneArchives(
+  { volume, config, notices }: Pick<Parts, 'config' | 'notices' | 'volume'>,
+  made: readonly string[],
+): Promise<void> {
   const removed: ArchiveSize[] = []
   try {
     for (const archive of dueArchives(await volume.listArchives(), config.archiveBytes, made)) {

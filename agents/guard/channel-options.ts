@@ -5,6 +5,8 @@ import { viewOf, type View } from '../instance/pass.ts'
 import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 
+type ChannelKeeper = Learner & Pick<Parts, 'notices' | 'observer' | 'server' | 'world'>
+
 /** So long a change that has not helped is not made again: it stops a thread. An opening may wait for the applier's. */
 const uselessMs: Readonly<Record<StoppedThread, number>> = { applier: 1_000, receiver: 10_000, both: 10_000 }
 /** So long one that was refused is not: somebody's statement may have come in between. */
@@ -74,12 +76,12 @@ export async function keepApplierOptions(parts: Parts, channel: Channel | null):
   if (hasDueOptions(viewOf(parts, null), channel, 'applier')) await putApplierOptionsRight(parts, { channel })
 }
 
-export function putApplierOptionsRight(parts: Parts, { channel }: OfChannel): Promise<void> {
+export function putApplierOptionsRight(parts: ChannelKeeper, { channel }: OfChannel): Promise<void> {
   return putOptionsRight(parts, channel, 'applier', () => parts.server.setApplierOptions().then(() => true))
 }
 
 /** What is changed with both threads stopped, once nothing can be lost by it. The receiver is stopped afterwards. */
-export function putStoppedOptionsRight(parts: Parts, { channel }: OfChannel): Promise<void> {
+export function putStoppedOptionsRight(parts: ChannelKeeper, { channel }: OfChannel): Promise<void> {
   return putOptionsRight(parts, channel, 'both', () => parts.server.setStoppedOptions(applyMs))
 }
 

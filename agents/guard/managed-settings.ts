@@ -11,7 +11,10 @@ export const settingsSteps = { putSettingsRight } satisfies Performers
  * Puts managed settings right that somebody changed while the server runs. A primary on which durability was in doubt
  * meanwhile says so before that (`agents/semisync/put-right.ts`).
  */
-async function putSettingsRight(parts: Parts, { state }: { readonly state: ServerState }): Promise<void> {
+async function putSettingsRight(
+  parts: Pick<Parts, 'jobs' | 'notices' | 'observer' | 'server'>,
+  { state }: { readonly state: ServerState },
+): Promise<void> {
   const due = (state.changedSettings ?? []).filter((setting) => isDueNow(parts, state, setting))
   if (due.length === 0) return
   for (const setting of due) await putRight(parts, state, setting)
@@ -29,7 +32,11 @@ function isDueNow({ jobs }: Pick<Parts, 'jobs'>, state: ServerState, { name }: C
   return name !== 'group_replication_bootstrap_group' || jobs.startingGroup === null
 }
 
-async function putRight({ server, notices }: Parts, state: ServerState, changed: ChangedSetting): Promise<void> {
+async function putRight(
+  { server, notices }: Pick<Parts, 'notices' | 'server'>,
+  state: ServerState,
+  changed: ChangedSetting,
+): Promise<void> {
   const { name, seen, wanted } = changed
   // The server refuses this setting while the applier runs.
   const stops = name === 'replica_preserve_commit_order' && state.channel?.sqlRunning === true

@@ -4,7 +4,11 @@ import type { InstanceName } from '#topology/snapshot/member.ts'
 import type { Parts } from './parts.ts'
 
 /** Members of the replication group whose servers have answered this agent nothing for `silentMemberMs`. */
-export function silentMembers({ expulsion, timings, file }: Parts): readonly InstanceName[] {
+export function silentMembers({
+  expulsion,
+  timings,
+  file,
+}: Pick<Parts, 'expulsion' | 'file' | 'timings'>): readonly InstanceName[] {
   const silence = expulsion?.silence
   if (silence === undefined) return []
   const peers = file.current.assignment?.peers ?? []

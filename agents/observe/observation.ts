@@ -217,13 +217,16 @@ function errantKnown({ told }: Pick<Parts, 'told'>): Pick<Observation, 'errantTo
   return errantJudged === null ? { errantTold: errant } : { errantTold: errant, errantJudged }
 }
 
-function silentFor(parts: Parts): Pick<Observation, 'silentMembers'> {
+function silentFor(parts: Pick<Parts, 'expulsion' | 'file' | 'timings'>): Pick<Observation, 'silentMembers'> {
   const silent = silentMembers(parts)
   return silent.length === 0 ? {} : { silentMembers: silent }
 }
 
 /** The opening in this epoch: what was left of an earlier epoch says nothing. */
-function openingFor({ file, course: { openingSince } }: Parts, nowMs: number): Pick<Observation, 'openingMs'> {
+function openingFor(
+  { file, course: { openingSince } }: Pick<Parts, 'course' | 'file'>,
+  nowMs: number,
+): Pick<Observation, 'openingMs'> {
   const { assignment } = file.current
   return openingSince === null || assignment?.role !== 'primary' || assignment.epoch !== openingSince.epoch
     ? {}
@@ -264,7 +267,10 @@ function asksOf({ asks: { shown } }: Pick<Parts, 'asks'>): Pick<Observation, 'as
 }
 
 /** Nothing is shown of what was shipped as primary once another instance ships. */
-function binlogArchiveOf({ jobs, file }: Parts, nowMs: number): Pick<Observation, 'binlogArchive'> {
+function binlogArchiveOf(
+  { jobs, file }: Pick<Parts, 'file' | 'jobs'>,
+  nowMs: number,
+): Pick<Observation, 'binlogArchive'> {
   const { binlogArchive } = jobs
   if (binlogArchive === null || file.current.assignment?.role !== 'primary') return {}
   const { atMs, hole, lacks, trouble } = binlogArchive
@@ -286,14 +292,21 @@ function copiesOf(
 }
 
 /** Nothing is shown of what was written as primary once another instance writes. */
-function heartbeatOf({ jobs: { heartbeatAtMs }, file, told }: Parts): Pick<Observation, 'heartbeat'> {
+function heartbeatOf({
+  jobs: { heartbeatAtMs },
+  file,
+  told,
+}: Pick<Parts, 'file' | 'jobs' | 'told'>): Pick<Observation, 'heartbeat'> {
   const everyMs = heartbeatMsOf(told.backups)
   const shows = everyMs > 0 && file.current.assignment?.role === 'primary'
   return shows && heartbeatAtMs !== null ? { heartbeat: { atMs: heartbeatAtMs, everyMs } } : {}
 }
 
 /** Nothing where there is nothing that could fail: a counter that is there says that backups are wanted. */
-function backupFailuresOf({ jobs: { backupFailures }, told }: Parts): Pick<Observation, 'backupFailures'> {
+function backupFailuresOf({
+  jobs: { backupFailures },
+  told,
+}: Pick<Parts, 'jobs' | 'told'>): Pick<Observation, 'backupFailures'> {
   const hasFailed = Object.values(backupFailures).some((times) => times > 0)
   return told.backups !== null || hasFailed ? { backupFailures } : {}
 }

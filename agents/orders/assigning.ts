@@ -59,7 +59,10 @@ function withoutVolatile({ run: _, ...order }: Assignment): Assignment {
 }
 
 /** An assignment for this start is made by a manager that has noted it. */
-function notedBy({ file, firstIncarnation }: Parts, { run }: Assignment): Partial<StoredState> {
+function notedBy(
+  { file, firstIncarnation }: Pick<Parts, 'file' | 'firstIncarnation'>,
+  { run }: Assignment,
+): Partial<StoredState> {
   return run === undefined || file.current.notedIncarnations.includes(file.current.incarnation)
     ? {}
     : notedNow(file.current, firstIncarnation)

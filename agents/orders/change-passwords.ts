@@ -40,7 +40,10 @@ async function changePasswords(parts: Parts, order: PasswordsOrder): Promise<voi
 }
 
 /** In two halves: a machine that slept wakes up after the first, and hears the answer before the second is over. */
-function watchLockout(parts: Parts, order: PasswordsOrder): { cancel(): void } {
+function watchLockout(
+  parts: Pick<Parts, 'file' | 'notices' | 'process' | 'world'>,
+  order: PasswordsOrder,
+): { cancel(): void } {
   const { world, process } = parts
   const { pid } = process
   let timer = world.timers.after(halfPatienceMs, () => {

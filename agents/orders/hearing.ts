@@ -12,7 +12,7 @@ import { hearQuestion } from '../doubts/compared.ts'
 import { hearOfForgetful } from '../doubts/forgetful.ts'
 import type { Lease } from '../guard/lease.ts'
 import { hearLeaving } from '../instance/leaving.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { noteUsed, backupPlaceOf } from '../instance/used-stores.ts'
 import type { Watches } from '#common/watch/watches.ts'
@@ -113,7 +113,10 @@ function hearLeader(parts: Parts, name: WordName, said: LeaderWord): void {
 }
 
 /** The use of the store is on disk before anything is begun there. */
-async function hearOfBackups(parts: Parts, said: Word<'backups'>): Promise<Answers['backups']> {
+async function hearOfBackups(
+  parts: Learner & Pick<Parts, 'changed' | 'config' | 'file'>,
+  said: Word<'backups'>,
+): Promise<Answers['backups']> {
   const task = said.task ?? null
   if (task !== null && said.used === true) await noteUsed(parts, backupPlaceOf(parts.config, task))
   if (backupTaskText(task) !== backupTaskText(parts.told.backups)) learn(parts, { fact: 'backupsTold', task })
@@ -121,7 +124,11 @@ async function hearOfBackups(parts: Parts, said: Word<'backups'>): Promise<Answe
   return {}
 }
 
-function requireForHere({ config, file }: Parts, name: WordName, said: Pick<Addressed, 'cluster' | 'member'>): void {
+function requireForHere(
+  { config, file }: Pick<Parts, 'config' | 'file'>,
+  name: WordName,
+  said: Pick<Addressed, 'cluster' | 'member'>,
+): void {
   requireAddressee(name, said, {
     cluster: config.cluster,
     member: memberId(config.instance, file.current.volume),

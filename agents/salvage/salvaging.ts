@@ -18,7 +18,11 @@ const partBytes = 524_288
  * again, nothing is asked for that was applied before. Salvage takes as long as it takes, and ends where nothing goes
  * on for the deadline of the order: another candidate would begin anew.
  */
-export async function salvage(parts: Parts, order: FetchOrder, owner: MemberId): Promise<void> {
+export async function salvage(
+  parts: Pick<Parts, 'notices' | 'server' | 'tail' | 'volume'>,
+  order: FetchOrder,
+  owner: MemberId,
+): Promise<void> {
   const { server, volume, tail, notices } = parts
   await server.forgetTail()
   await server.startApplier()

@@ -118,7 +118,10 @@ async function stopWrites(parts: Parts, deadlineMs: number): Promise<void> {
 const acknowledgedMs = 1_500
 
 /** Under load there is always somebody who waits, for a moment: looked for is a moment in which nobody does. */
-async function refuseWhileOneWaits({ server, world }: Parts, remainingMs: number): Promise<void> {
+async function refuseWhileOneWaits(
+  { server, world }: Pick<Parts, 'server' | 'world'>,
+  remainingMs: number,
+): Promise<void> {
   const until = world.clock.monotonicMs() + Math.min(acknowledgedMs, remainingMs / 2)
   while ((await server.waitingSessions()) > 0) {
     if (world.clock.monotonicMs() >= until)
@@ -130,7 +133,10 @@ async function refuseWhileOneWaits({ server, world }: Parts, remainingMs: number
   }
 }
 
-async function waitUntilNothingWaits({ server, world }: Parts, deadlineMs: number): Promise<void> {
+async function waitUntilNothingWaits(
+  { server, world }: Pick<Parts, 'server' | 'world'>,
+  deadlineMs: number,
+): Promise<void> {
   while ((await server.waitingSessions()) > 0) {
     if (world.clock.monotonicMs() >= deadlineMs)
       throw new RegentError(

@@ -5,7 +5,7 @@ import type { Channel } from '#topology/snapshot/observation.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
 import { keepApplierOptions } from '../guard/channel-options.ts'
 import type { Fact } from '../instance/facts.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Leading } from '../instance/life.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { Performers } from '../instance/steps.ts'
@@ -110,7 +110,10 @@ async function applyEverything(parts: Parts, { channel, waits, leading }: Applyi
 }
 
 /** A dump thread that takes its time to go holds up neither this pass nor the orders behind it. */
-async function cutOff(parts: Parts, { threads }: { readonly threads: readonly number[] }): Promise<void> {
+async function cutOff(
+  parts: Learner & Pick<Parts, 'notices' | 'server'>,
+  { threads }: { readonly threads: readonly number[] },
+): Promise<void> {
   const { server, jobs, notices } = parts
   const ids = await server.killDumpThreads(({ threadId }) => !threads.includes(threadId))
   if (jobs.cuttingOff !== null) return

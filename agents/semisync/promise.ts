@@ -1,6 +1,6 @@
 import type { PromiseOrder } from '#failover/protocol/order.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /**
@@ -8,7 +8,10 @@ import type { Parts } from '../instance/parts.ts'
  * disk. *Then* everything that could acknowledge is stopped, and *then* what is held is read and reported
  * (`underPromise`). `checkOrder` has passed. A promise given twice is reported twice.
  */
-export async function promise(parts: Parts, order: PromiseOrder): Promise<void> {
+export async function promise(
+  parts: Learner & Pick<Parts, 'file' | 'process' | 'server'>,
+  order: PromiseOrder,
+): Promise<void> {
   const { file, server, process } = parts
   const wasPrimary = file.current.assignment?.role === 'primary'
   if (!wasPrimary && order.after !== '' && process.state === 'running' && file.current.promise < order.epoch) {
@@ -23,7 +26,10 @@ export async function promise(parts: Parts, order: PromiseOrder): Promise<void> 
  * Gathered by a switchover's candidate it hears nobody else, and acknowledges to nobody who is primary. What comes from
  * the candidate after the report, which promised as well, is no more than what the demoted primary has.
  */
-function followsAlready({ file, course }: Parts, candidate: InstanceName | undefined): boolean {
+function followsAlready(
+  { file, course }: Pick<Parts, 'course' | 'file'>,
+  candidate: InstanceName | undefined,
+): boolean {
   const { assignment } = file.current
   const { converged } = course
   return (

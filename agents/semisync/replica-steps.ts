@@ -84,7 +84,10 @@ interface Pointing {
   readonly channel: Channel | null
 }
 
-async function pointTo({ server, config, replicationPassword }: Parts, { source, channel }: Pointing): Promise<void> {
+async function pointTo(
+  { server, config, replicationPassword }: Pick<Parts, 'config' | 'replicationPassword' | 'server'>,
+  { source, channel }: Pointing,
+): Promise<void> {
   const user = replicationUser(config.instance)
   const isAsEncrypted = config.tls === undefined || channel?.encrypted === true
   const isThere = channel?.sourceHost === source.host && channel.sourcePort === source.port
