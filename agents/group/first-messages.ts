@@ -19,13 +19,13 @@ const restMs = { first: 50, longest: 1_000 }
  */
 export class FirstMessages implements Watch {
   readonly name = 'the first messages of a member'
-  readonly #parts: Parts
+  readonly #parts: Pick<Parts, 'observer' | 'process' | 'server' | 'world'>
   #pid: number | null = null
   #sent = 0
   #restMs = restMs.first
   #restsUntilMs = 0
 
-  constructor(parts: Parts) {
+  constructor(parts: Pick<Parts, 'observer' | 'process' | 'server' | 'world'>) {
     this.#parts = parts
   }
 

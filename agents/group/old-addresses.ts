@@ -31,11 +31,11 @@ export const forgottenAfterMs = restMs + repetitions * betweenMs + 1_000
  */
 export class OldAddresses implements Watch {
   readonly name = 'addresses that members have left'
-  readonly #parts: Parts
+  readonly #parts: Pick<Parts, 'observer' | 'process' | 'server' | 'world'>
   /** When they are to be forgotten in the view that was seen last; once that has begun, never again. */
   #due = { viewId: '', atMs: Infinity }
 
-  constructor(parts: Parts) {
+  constructor(parts: Pick<Parts, 'observer' | 'process' | 'server' | 'world'>) {
     this.#parts = parts
   }
 

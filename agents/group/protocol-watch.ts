@@ -19,11 +19,11 @@ const betweenMs = 600_000
  */
 export class ProtocolWatch implements Watch {
   readonly name = 'the protocol of the group'
-  readonly #parts: Parts
+  readonly #parts: Pick<Parts, 'notices' | 'observer' | 'process' | 'server' | 'world'>
   #lookedAtMs = -Infinity
   #raised = { atMs: -Infinity, viewId: '' }
 
-  constructor(parts: Parts) {
+  constructor(parts: Pick<Parts, 'notices' | 'observer' | 'process' | 'server' | 'world'>) {
     this.#parts = parts
   }
 

@@ -1,7 +1,10 @@
 import { say } from '#common/sentence/sentence.ts'
 import type { PasswordsOrder } from '#failover/protocol/order.ts'
 import type { Parts } from '../instance/parts.ts'
+import type { Learner } from '../instance/learn.ts'
 import { inBackground } from './in-background.ts'
+
+type PasswordParts = Learner & Pick<Parts, 'changed' | 'file' | 'notices' | 'observer' | 'process' | 'server' | 'world'>
 
 /** Twice this long, and a change of an account waits for an acknowledgement: no lock is waited for so long. */
 const halfPatienceMs = 5_000
@@ -12,7 +15,7 @@ const halfPatienceMs = 5_000
  * right after a marker was acknowledged; and where the acknowledgement fails to come all the same, the server is
  * killed, never drained: what waits is then cut off or committed as in every crash, and the order is given again.
  */
-export function beginPasswords(parts: Parts, order: PasswordsOrder): void {
+export function beginPasswords(parts: PasswordParts, order: PasswordsOrder): void {
   inBackground(
     parts,
     'changesPasswords',
@@ -21,7 +24,7 @@ export function beginPasswords(parts: Parts, order: PasswordsOrder): void {
   )
 }
 
-async function changePasswords(parts: Parts, order: PasswordsOrder): Promise<void> {
+async function changePasswords(parts: PasswordParts, order: PasswordsOrder): Promise<void> {
   const { server, world, notices } = parts
   await server.writeMarker(world.random.hex(16), 2)
   if (!stillLeads(parts, order)) return

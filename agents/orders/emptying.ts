@@ -2,6 +2,7 @@ import { counted, say, text } from '#common/sentence/sentence.ts'
 import type { EmptyOrder } from '#failover/protocol/order.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
+import type { Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { inBackground } from './in-background.ts'
 
@@ -11,7 +12,10 @@ import { inBackground } from './in-background.ts'
  * nothing. The agent looks before each whether this is still the primary of that epoch: once the agent has promised
  * another one, what it reports it holds must not grow.
  */
-export function beginEmptying(parts: Parts, order: EmptyOrder): void {
+export function beginEmptying(
+  parts: Learner & Pick<Parts, 'changed' | 'file' | 'notices' | 'observer' | 'server'>,
+  order: EmptyOrder,
+): void {
   inBackground(
     parts,
     'empties',

@@ -106,7 +106,11 @@ export const hearing: { readonly [N in WordName]: (ears: Ears, said: Word<N>) =>
 }
 
 /** A manager that leads is there. */
-function hearLeader(parts: Parts, name: WordName, said: LeaderWord): void {
+function hearLeader(
+  parts: Learner & Pick<Parts, 'changed' | 'config' | 'file' | 'observer' | 'world'>,
+  name: WordName,
+  said: LeaderWord,
+): void {
   requireForHere(parts, name, said)
   learn(parts, { fact: 'leaderHeard', atMs: parts.world.clock.monotonicMs() })
   if (said.forgetful !== undefined) hearOfForgetful(parts, said.forgetful)
@@ -141,7 +145,10 @@ function requireCluster({ config }: Pick<Parts, 'config'>, cluster: string, who:
 }
 
 /** A peer asks whether its epoch may go on. */
-function vote(parts: Parts, request: LeaseVoteRequest): LeaseVote {
+function vote(
+  parts: Learner & Pick<Parts, 'config' | 'file' | 'observer' | 'world'>,
+  request: LeaseVoteRequest,
+): LeaseVote {
   const { file, world, observer, jobs } = parts
   const archived = file.current.assignment?.role === 'primary' ? jobs.binlogArchive?.gtids : null
   requireCluster(parts, request.cluster, say`${request.asking} of cluster ${request.cluster} asks for a vote`)

@@ -1,5 +1,5 @@
 import { say } from '#common/sentence/sentence.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { RenounceOrder } from '#failover/protocol/order.ts'
 import type { Parts } from '../instance/parts.ts'
 
@@ -9,7 +9,10 @@ import type { Parts } from '../instance/parts.ts'
  * ends first, then one write to disk changes who it is: an agent that dies before it is told again, one that dies after
  * it is the new member. `checkOrder` has passed.
  */
-export async function renounce(parts: Parts, order: RenounceOrder): Promise<void> {
+export async function renounce(
+  parts: Learner & Pick<Parts, 'file' | 'notices' | 'process' | 'server' | 'world'>,
+  order: RenounceOrder,
+): Promise<void> {
   const { file, process, server, world, notices } = parts
   const { assignment, volume } = file.current
   const up = process.state !== 'dead' && process.state !== 'absent'

@@ -4,10 +4,12 @@ import type { DemoteOrder } from '#failover/protocol/order.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unappliedOf, unionOf } from '#topology/snapshot/holdings.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
 import { giveGrace, refuseWithoutTimeToUndo, undoLargeChanges } from '../guard/undoing.ts'
+
+type DemotionParts = Learner & Pick<Parts, 'file' | 'observer' | 'server' | 'world'>
 
 /** How often a condition without an event is looked at again. */
 const pollMs = 2
@@ -17,7 +19,7 @@ const pollMs = 2
  * invariant"): stop taking writes, let what waits finish, promise. Anything that fails before the promise is undone
  * here, and the primary writes again; the error says what stood in the way.
  */
-export async function demote(parts: Parts, order: DemoteOrder): Promise<void> {
+export async function demote(parts: DemotionParts, order: DemoteOrder): Promise<void> {
   const { clock } = parts.world
   // Delivered twice: whatever failed from here on would open again a server that has promised.
   if (parts.file.current.promise >= order.epoch) return
@@ -93,7 +95,7 @@ async function refuseWithoutAcknowledgements({ server }: Pick<Parts, 'server'>, 
  * Closed for writes; a lock that stands in the way past a moment loses its session. Not so when acknowledgements have
  * stopped meanwhile: MySQL does not promise what a session tells others that is killed while the session waits.
  */
-async function stopWrites(parts: Parts, deadlineMs: number): Promise<void> {
+async function stopWrites(parts: DemotionParts, deadlineMs: number): Promise<void> {
   const { server, world } = parts
   const remaining = () => Math.max(1, deadlineMs - world.clock.monotonicMs())
   try {

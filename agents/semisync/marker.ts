@@ -1,13 +1,16 @@
 import { say } from '#common/sentence/sentence.ts'
 import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
 import type { Fact } from '../instance/facts.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import { strangersAmong } from './acknowledgers.ts'
 import { mayBeEnding } from '../doubts/ending.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 import { leads, type StoredState } from '../instance/stored-state.ts'
 import { doubtsOf, settle } from '../doubts/unsettled.ts'
+
+type MarkerParts = Learner &
+  Pick<Parts, 'changed' | 'file' | 'notices' | 'observer' | 'process' | 'server' | 'volume' | 'wake' | 'world'>
 
 /**
  * Markers (docs/why/safety.md, "Changing the sync set"): a one-row write of the agent's own. When it returns, k counted
@@ -25,7 +28,7 @@ const failedPauseMs = 500
  * Writes one in the background. The marker counts for `revision` only if nothing was reassigned before the marker
  * returned.
  */
-export function writeMarker(parts: Parts, revision: number): void {
+export function writeMarker(parts: MarkerParts, revision: number): void {
   if (parts.jobs.writesMarker) return
   learn(parts, { fact: 'errandBegan', errand: 'writesMarker' })
   begin(parts, 1, revision, { fact: 'errandEnded', errand: 'writesMarker' })
@@ -35,14 +38,14 @@ export function writeMarker(parts: Parts, revision: number): void {
  * Sessions wait although enough replicas are connected: another write makes them acknowledge. Each set of `connections`
  * gets one write: a replica that came back again, before it had acknowledged the last one, needs another.
  */
-export function wakeWaiting(parts: Parts, revision: number, connections: string): void {
+export function wakeWaiting(parts: MarkerParts, revision: number, connections: string): void {
   const { count, connections: wokenFor } = parts.jobs.wakers
   if (count > 0 && (connections === wokenFor || count >= mostWakers)) return
   learn(parts, { fact: 'wakerBegan', connections })
   begin(parts, 2, revision, { fact: 'wakerEnded' })
 }
 
-function begin(parts: Parts, slot: 1 | 2, revision: number, ended: Fact): void {
+function begin(parts: MarkerParts, slot: 1 | 2, revision: number, ended: Fact): void {
   const { notices, world, changed, wake } = parts
   writeOne(parts, slot, revision)
     .catch((error: unknown) => {
@@ -58,7 +61,7 @@ function begin(parts: Parts, slot: 1 | 2, revision: number, ended: Fact): void {
     })
 }
 
-async function writeOne(parts: Parts, slot: 1 | 2, revision: number): Promise<void> {
+async function writeOne(parts: MarkerParts, slot: 1 | 2, revision: number): Promise<void> {
   const { server, observer, world, process, file } = parts
   const { pid } = process
   const doubts = doubtsOf(parts)
