@@ -90,5 +90,5 @@ export function routerSettings({ reads = {}, ...said }: SaidOfRouter): RouterSet
 export function whyTooExact({ reads = {} }: Pick<SaidOfRouter, 'reads'>, heartbeatMs: number): Said {
   const { maxLagMs } = routerSettings({ reads }).reads
   if (maxLagMs >= heartbeatMs) return ''
-  return say`reads.maxLagMs of the router is ${duration(maxLagMs)}, and a lag is known to ${duration(heartbeatMs)} only (backup.heartbeat): give at least that`
+  return say`reads.maxLagMs is ${duration(maxLagMs)}, and a lag is known to ${duration(heartbeatMs)} only (backup.heartbeat): give at least that`
 }

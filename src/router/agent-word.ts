@@ -1,12 +1,11 @@
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import { delaySecondsOf } from '#topology/snapshot/channel-delay.ts'
 import type { Heartbeat } from '#topology/snapshot/copies.ts'
-import { lagByHeartbeat } from '#topology/snapshot/lag.ts'
-import type { Channel, Observation } from '#topology/snapshot/observation.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
+import { replicatingOf, silentSourceMs, type Replicating } from '#topology/snapshot/replicating.ts'
 
 /** What a router takes of the observation of one agent. */
-export interface AgentWord {
+export interface AgentWord extends Replicating {
   /** Epoch and role of the assignment that the agent acts by; 0 and null where there is none. */
   readonly epoch: number
   readonly role: 'primary' | 'replica' | null
@@ -18,22 +17,10 @@ export interface AgentWord {
   readonly server: 'answers' | 'unsure' | 'gone'
   readonly readOnly: boolean
   readonly offline: boolean
-  /** Replication is not as it should be: stopped, filtered or delayed. */
-  readonly follows: boolean
-  /** Whatever arrives is applied, and at once; also while the source is away. */
-  readonly isWhole: boolean
-  /** By the words of its own server; a source that is silent counts. */
-  readonly lagMs: number
-  /** By how much the server is behind with what has arrived. */
-  readonly applyLagMs: number
-  readonly appliedUpToMs: number | undefined
   readonly heartbeat: Heartbeat | undefined
   /** In mode `group`: its own `server_uuid`, and that of the primary in its view, where it is ONLINE. */
   readonly group: { readonly uuid: string; readonly primary: string | null } | null
 }
-
-/** A source sends something twice a second. */
-const silentSourceMs = 2_000
 
 const integer = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1 })
 const figure = Type.Optional(Type.Union([Type.Number(), Type.Null()]))
@@ -97,15 +84,10 @@ export function wordOf(seen: Observation): AgentWord | null {
     seeding: stored.seeding || seen.seedingProgress !== null,
     server: serverOf(seen),
     ...openness(seen.server),
-    ...replicationOf(seen),
+    ...replicatingOf(seen),
     heartbeat: seen.heartbeat,
     group: groupOf(seen),
   }
-}
-
-/** Lag of a replica: what its server says, or what the heartbeat of its primary shows. */
-export function lagMsOf(word: AgentWord, heartbeat: Heartbeat | undefined): number {
-  return Math.max(word.lagMs, (lagByHeartbeat(heartbeat, word.appliedUpToMs) ?? 0) * 1_000)
 }
 
 function assignedTo(assignment: Observation['stored']['assignment']): Pick<AgentWord, 'epoch' | 'role' | 'closed'> {
@@ -122,36 +104,6 @@ function openness(server: Observation['server']): Pick<AgentWord, 'readOnly' | '
 function serverOf({ process, server, silentMs }: Observation): AgentWord['server'] {
   if (process === 'dead' || process === 'exiting' || process === 'absent') return 'gone'
   return process === 'running' && server !== null && silentMs < silentSourceMs ? 'answers' : 'unsure'
-}
-
-type Replicating = Pick<AgentWord, 'follows' | 'isWhole' | 'lagMs' | 'applyLagMs' | 'appliedUpToMs'>
-
-function replicationOf({ server, stored }: Observation): Replicating {
-  if (server?.group !== undefined) {
-    const { state, lagSeconds, appliedUpToMs } = server.group
-    const isWhole = state === 'ONLINE'
-    const lagMs = inMs(lagSeconds)
-    return { follows: isWhole, isWhole, lagMs, applyLagMs: lagMs, appliedUpToMs }
-  }
-  const channel = server?.channel
-  if (!channel) return { follows: false, isWhole: false, lagMs: 0, applyLagMs: 0, appliedUpToMs: undefined }
-  const { ioRunning, sqlRunning, lagSeconds, appliedUpToMs } = channel
-  const isWhole = sqlRunning && !channel.filtered && !stored.filterSeen && delaySecondsOf(channel) === 0
-  return {
-    follows: ioRunning === 'yes' && isWhole,
-    isWhole,
-    lagMs: Math.max(inMs(lagSeconds), silenceOf(channel)),
-    applyLagMs: inMs(lagSeconds),
-    appliedUpToMs,
-  }
-}
-
-function inMs(seconds: number | null | undefined): number {
-  return (seconds ?? 0) * 1_000
-}
-
-function silenceOf({ silentMs }: Channel): number {
-  return silentMs !== null && silentMs > silentSourceMs ? silentMs : 0
 }
 
 function groupOf({ server }: Observation): AgentWord['group'] {

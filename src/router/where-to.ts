@@ -1,5 +1,6 @@
 import { counted, say, type Said, type Sentence } from '#common/sentence/sentence.ts'
-import { lagMsOf, type AgentWord } from './agent-word.ts'
+import { lagMsOf } from '#topology/snapshot/replicating.ts'
+import type { AgentWord } from './agent-word.ts'
 import type { RouterSettings } from '#failover/protocol/router-settings.ts'
 
 export interface KnownInstance {

@@ -241,7 +241,13 @@ describe('a new cluster', () => {
       'a router that is to know a lag better than the heartbeat tells it',
       { router: { reads: { maxLagMs: 500 } }, backup: { store: { address: 's3://backups/shop' } } },
       'REGENT_BAD_REQUEST',
-      'spec.router: reads.maxLagMs of the router is 500 ms, and a lag is known to 1000 ms only',
+      'spec.router: reads.maxLagMs is 500 ms, and a lag is known to 1000 ms only',
+    ],
+    [
+      'a Service that is to know a lag better than the heartbeat tells it',
+      { services: { replicas: { reads: { maxLagMs: 500 } } }, backup: { store: { address: 's3://backups/shop' } } },
+      'REGENT_BAD_REQUEST',
+      'spec.services.replicas: reads.maxLagMs is 500 ms, and a lag is known to 1000 ms only',
     ],
     [
       'routers that ask for more than they may have',

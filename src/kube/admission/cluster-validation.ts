@@ -180,12 +180,22 @@ function* judgeTls({ metadata: { name }, spec: { tls } }: MySQLCluster): Generat
   else if (own.includes(secretName)) yield bad('spec.tls.secretName', secretName, 'a Secret that is not Regent’s own')
 }
 
-function* judgeRouter({ router, backup }: MySQLClusterSpec): Generator<RegentError> {
+function* judgeRouter({ router, services, backup }: MySQLClusterSpec): Generator<RegentError> {
+  const heartbeatMs = (backup?.heartbeat.everySeconds ?? 0) * 1_000
+  const { reads } = services.replicas
+  if (reads?.maxLagMs !== undefined) yield* judgeReads('spec.services.replicas', { reads }, heartbeatMs)
   if (router === undefined) return
   yield* judgeResources('spec.router.resources', router.resources)
-  const heartbeatMs = (backup?.heartbeat.everySeconds ?? 0) * 1_000
-  const why = whyTooExact(router, heartbeatMs)
-  if (why !== '') yield refusal('REGENT_BAD_REQUEST', say`spec.router: ${why}`)
+  yield* judgeReads('spec.router', router, heartbeatMs)
+}
+
+function* judgeReads(
+  field: string,
+  said: Parameters<typeof whyTooExact>[0],
+  heartbeatMs: number,
+): Generator<RegentError> {
+  const why = whyTooExact(said, heartbeatMs)
+  if (why !== '') yield refusal('REGENT_BAD_REQUEST', say`${field}: ${why}`)
 }
 
 /** What Regent's own pods have already. */

@@ -8,6 +8,8 @@ export const fieldManager = 'regent'
 export const labels = {
   cluster: 'regent.dev/cluster',
   role: 'regent.dev/role',
+  /** `open` on pods that Service `<cluster>-replicas` leads to. */
+  reads: 'regent.dev/reads',
   managedBy: 'app.kubernetes.io/managed-by',
   name: 'app.kubernetes.io/name',
   instance: 'app.kubernetes.io/instance',

@@ -22,7 +22,7 @@ describe('the Services of a cluster', () => {
     expect(services.get('shop-primary')?.spec).not.toHaveProperty('selector')
     expect(services.get('shop-replicas')?.spec.selector).toEqual({
       'regent.dev/cluster': 'shop',
-      'regent.dev/role': 'replica',
+      'regent.dev/reads': 'open',
     })
     expect(services.get('shop-instances')?.spec).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: true })
   })

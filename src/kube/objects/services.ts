@@ -49,8 +49,13 @@ function replicasService(cluster: MySQLCluster): Service {
   return service(cluster, namesOf(name).replicas, {
     ...reachedBy(replicas),
     ...(ipFamilyPolicy !== undefined && { ipFamilyPolicy }),
-    selector: { ...selectorOf(name), [labels.role]: 'replica' },
+    selector: readSelectorOf(name),
   })
+}
+
+/** Which pods have reads is said pod by pod (`read-labels.ts`): a replica may be late, and the primary stand in. */
+export function readSelectorOf(cluster: string): Readonly<Record<string, string>> {
+  return { ...selectorOf(cluster), [labels.reads]: 'open' }
 }
 
 /** Names of pods resolve before they are ready: they must find each other to become so. */

@@ -1,6 +1,7 @@
 import { Type, type Static, type TProperties } from 'typebox'
 import { kubeHooksSchema } from '#failover/protocol/hook.ts'
 import { acceptLossUpToSchema, clusterSpecSchema } from '#failover/protocol/spec.ts'
+import { routerSettingsSchema } from '#failover/protocol/router-settings.ts'
 import { backupSchema, bootstrapSchema } from './backup-schema.ts'
 import { routerSchema } from './router-schema.ts'
 import { asKubernetesHasIt, closed, ipFamilyPolicy, listAsKubernetesHasIt, oneOf, texts } from './schema-words.ts'
@@ -93,7 +94,14 @@ const service = <More extends TProperties>(what: string, more: More) =>
 const services = closed(
   {
     primary: service('the primary', {}),
-    replicas: service('the replicas', { ipFamilyPolicy: ipFamilyPolicy('as the cluster says unless given') }),
+    replicas: service('the replicas', {
+      ipFamilyPolicy: ipFamilyPolicy('as the cluster says unless given'),
+      reads: Type.Optional(
+        closed(routerSettingsSchema.properties.reads.properties, {
+          description: 'Which replicas the Service leads to; as spec.router.reads says unless given.',
+        }),
+      ),
+    }),
     routing: oneOf(
       ['endpoints', 'labels'],
       'endpoints',

@@ -9,12 +9,15 @@ import { applyStatus } from '#controller-runtime/changes/server-side-apply.ts'
 import { allWithinRecord } from '#kube/primary/epoch.ts'
 import { mysqlClusters, type MySQLCluster } from '#kube/spec/mysql-cluster.ts'
 import { labels, namesOf } from '#kube/names/names.ts'
+import { isRead, moveReads } from '#kube/primary/read-labels.ts'
 import { moveRoles } from '#kube/primary/role-labels.ts'
+import { readSettingsOf } from '#kube/spec/read-settings.ts'
 import { pods as podResource, type Pod, type StatefulSet } from '#kube/pods/stateful-set.ts'
 import type { MySQLClusterStatus } from '#kube/spec/status-schema.ts'
 import type { Recovery } from '#failover/protocol/notes.ts'
 import type { ClusterView } from '#api-contract/views.ts'
 import type { ManagedCluster } from '../clusters/managed-cluster.ts'
+import { readersIn } from '../clusters/readers.ts'
 import type { ClusterSet } from './loops/cluster-set.ts'
 import { storeSeenIn } from './backups/store-seen.ts'
 import { PodKeeper } from './pods/pod-keeper.ts'
@@ -57,7 +60,7 @@ interface Led {
 }
 
 /**
- * Shows what a cluster is: role labels first, since replicas are routed by them, then the status; and restarts what a
+ * Shows what a cluster is: labels first, since replicas are routed by them, then the status; and restarts what a
  * changed spec wants restarted.
  */
 export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
@@ -80,6 +83,8 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
       },
       signal,
     )
+    const read = new Set(ours.filter(isRead).map(({ metadata }) => metadata.name))
+    await moveReads(client, ours, readersIn(managed.loop.input(), readSettingsOf(cluster.spec), read), signal)
     const madeBy = setOf(key)
     const kept = await keeper.keep(key.name, madeBy, signal)
     const update = nextRestart(cluster, view, ours, revisionOf(madeBy?.spec.template))

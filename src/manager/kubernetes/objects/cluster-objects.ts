@@ -36,6 +36,7 @@ import {
 import { applyOverOthers } from './apply-over-others.ts'
 import { refuseUselessStore } from './backup-secrets.ts'
 import { refuseMissingSecrets } from './missing-secrets.ts'
+import { keepReads } from './keep-reads.ts'
 import type { TemplateKeeper } from './keep-template.ts'
 import { clientCertificateOf, refuseNewCertificate } from './client-certificate.ts'
 import { ofThis, refuseForeign } from './foreign-objects.ts'
@@ -71,6 +72,7 @@ export async function applyClusterObjects(
   await refuseNewCertificate({ client: parts.client, clock: parts.world.clock }, cluster, signal)
   await ensureSecrets(parts, cluster, signal)
   await keepCertificates(parts, cluster, signal)
+  await keepReads(parts.client, cluster, signal)
   const apply = <Kind extends KubeObject>(resource: Resource<Kind>, object: KubeObject) =>
     applyOne(parts, resource, object, { cluster, signal })
   await Promise.all([
