@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { manager } from '#kube/names/manager-names.ts'
 import { mysqlPort } from '#kube/objects/services.ts'
-import { pods } from '#kube/pods/stateful-set.ts'
 import { expectBelow } from '../support/expect-below.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { patienceMs } from '../support/patience.ts'
 import { openSession, queryWithin } from '../support/sql-session.ts'
 import { Writer } from '../support/writer.ts'
 import type { KubeCluster } from './kube-cluster.ts'
-import { routerHost, routersReady, throughRouter } from './through-router.ts'
+import { routerHost, routerPods, routersReady, scaleManagers, throughRouter } from './through-router.ts'
 import { expectNothingLost, outageSince, withKubeCluster } from './with-kube-cluster.ts'
 
 const routed = withKubeCluster({ name: 'routed', spec: { router: { drainMs: 5_000 } } })
@@ -24,18 +22,8 @@ async function serverBehind(cluster: KubeCluster, port: number): Promise<string>
   return String(row?.['host'])
 }
 
-async function routerPods(cluster: KubeCluster) {
-  const labelSelector = `apps.regent.dev/app=${cluster.name}-router`
-  return (await cluster.client.list(pods, { namespace: cluster.namespace, labelSelector })).items
-}
-
-async function scaleManagers(replicas: number): Promise<void> {
-  const cluster = routed.current
-  await cluster.kubectl('-n', manager.namespace, 'scale', 'deployment', 'regent', '--replicas', String(replicas))
-}
-
 beforeAll(async () => routersReady(routed.current), 200_000)
-afterAll(async () => scaleManagers(2))
+afterAll(async () => scaleManagers(routed.current, 2))
 
 it('The routers stand on different nodes, and lead writes to the primary and reads to replicas', async () => {
   const cluster = routed.current
@@ -67,13 +55,8 @@ it('Without any manager routers go on, and new ones find the primary by the agen
   const cluster = routed.current
   const writer = await Writer.start(throughRouter(cluster))
   const host = (await cluster.pod(await cluster.primary())).status?.podIP
-  await scaleManagers(0)
+  await scaleManagers(cluster, 0)
   try {
-    await cluster.until(
-      () => 'no manager',
-      async () => (await cluster.kubectl('-n', manager.namespace, 'get', 'pods', '-o', 'name')).trim() === '',
-      120_000,
-    )
     const goneMs = monotonicMs()
     await writer.next(goneMs, { deadlineMs: patienceMs })
     const old = (await routerPods(cluster)).map(({ metadata }) => metadata.name)
@@ -89,13 +72,8 @@ it('Without any manager routers go on, and new ones find the primary by the agen
     expect(await cluster.kubectl('logs', one?.metadata.name ?? '')).toMatch(/is the primary of epoch \d+ by 2 agents/)
     await writer.next(monotonicMs(), { deadlineMs: patienceMs })
   } finally {
-    await scaleManagers(2)
+    await scaleManagers(cluster, 2)
   }
-  await cluster.until(
-    () => 'a manager leads again',
-    async () => (await cluster.view()).whole,
-    120_000,
-  )
   await expectNothingLost(writer)
 })
 

@@ -97,6 +97,7 @@ async function contentOf(pid: string, file: string): Promise<string> {
 
 export const isMysqld = (commandLine: string): boolean => /^\S*mysqld /.test(commandLine)
 export const isManager = (commandLine: string): boolean => commandLine.includes(' manager --config ')
+export const isRouter = (commandLine: string): boolean => commandLine.includes(' router --config ')
 
 /** etcd as on a disk that is overloaded: it stands still most of the time. Resolves to what ends that. */
 export async function slowEtcd({

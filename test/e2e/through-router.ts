@@ -1,6 +1,8 @@
 import { apps } from '#kube/app/app.ts'
+import { manager } from '#kube/names/manager-names.ts'
 import { namesOf } from '#kube/names/names.ts'
 import { mysqlPort, services } from '#kube/objects/services.ts'
+import { pods, type Pod } from '#kube/pods/stateful-set.ts'
 import type { WrittenCluster } from '../support/written-cluster.ts'
 import { found, type KubeCluster } from './kube-cluster.ts'
 
@@ -24,6 +26,24 @@ export function throughRouter(cluster: KubeCluster, host?: string): WrittenClust
       pinned: { host: host ?? (await routerHost(cluster)), port: mysqlPort },
     }),
   }
+}
+
+export async function routerPods(cluster: KubeCluster): Promise<readonly Pod[]> {
+  const labelSelector = `apps.regent.dev/app=${namesOf(cluster.name).router}`
+  return (await cluster.client.list(pods, { namespace: cluster.namespace, labelSelector })).items
+}
+
+/** Resolves once none is left, or once one leads and finds the cluster whole. */
+export async function scaleManagers(cluster: KubeCluster, replicas: number): Promise<void> {
+  await cluster.kubectl('-n', manager.namespace, 'scale', 'deployment', 'regent', '--replicas', String(replicas))
+  await cluster.until(
+    () => `${replicas} managers`,
+    async () =>
+      replicas > 0
+        ? (await cluster.view()).whole
+        : (await cluster.kubectl('-n', manager.namespace, 'get', 'pods', '-o', 'name')).trim() === '',
+    180_000,
+  )
 }
 
 export async function routersReady(cluster: KubeCluster): Promise<void> {
