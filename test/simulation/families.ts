@@ -16,6 +16,8 @@ export interface Shape {
   readonly far?: true
   /** How long things go wrong, at least. */
   readonly lastsMs?: number
+  /** One of these is drawn instead, and strikes come in the first half of that. */
+  readonly lastsOneOfMs?: readonly number[]
   /** How often a request arrives a second time. */
   readonly repeats?: number
   /** So many routers are in front of the cluster. */

@@ -123,10 +123,11 @@ function drawFaults(cluster: SimulatedCluster, random: SeededRandom, { shape, on
   const drawn = drawKinds(random)
   const kinds = shape.kinds ?? drawn
   const lastsMs = 500 + faults * random.pick([150, 400, 1_000])
-  const endMs = time.nowMs + Math.max(lastsMs, shape.lastsMs ?? 0)
+  const spreadMs = shape.lastsOneOfMs === undefined ? 0 : random.pick(shape.lastsOneOfMs)
+  const endMs = time.nowMs + Math.max(lastsMs, spreadMs, shape.lastsMs ?? 0)
   for (let fault = 0; fault < faults; fault += 1) {
     const draws = random.fork()
-    const inMs = draws.between(200, lastsMs)
+    const inMs = draws.between(200, Math.max(lastsMs, spreadMs / 2))
     if (only === undefined || only.includes(fault)) time.after(inMs, () => strike(cluster, kinds, draws))
   }
   return { faults, endMs }
