@@ -4,7 +4,7 @@ import { defaultMode, type ModeName } from '#failover/protocol/mode-name.ts'
 import { benchCases, type BenchCase } from './cases.ts'
 import { modeNamed } from './kube-arguments.ts'
 
-export const benchUsage = `npm run bench -- [${benchCases.join('|')} …] [--mode semisync|async|group] [--runs 20] [--instances 3] [--bare 5] [--router] [--json FILE] [--into PAGE]
+export const benchUsage = `npm run bench -- [${benchCases.join('|')} …] [--mode semisync|async|group] [--runs 20] [--instances 3] [--bare 5] [--router] [--sessions 4000] [--json FILE] [--into PAGE]
        npm run bench -- [kill freeze cut] --far [--no-ssh|--mha] [--runs 20]
        npm run bench -- backup [--gigabytes 1]
        npm run bench -- watching [--watched 500]`
@@ -24,6 +24,8 @@ export interface BenchOptions {
   readonly bare: number
   /** With a second writer that knows the router's address alone. */
   readonly router: boolean
+  /** In case `router`: so many are idle at a time. */
+  readonly sessions: number
   readonly json: string | undefined
   /** A page whose measured part is replaced. */
   readonly into: string | undefined
@@ -47,6 +49,7 @@ export function benchOptionsOf(words: readonly string[]): BenchOptions {
       mha: { type: 'boolean', default: false },
       bare: { type: 'string', default: '5' },
       router: { type: 'boolean', default: false },
+      sessions: { type: 'string', default: '4000' },
       json: { type: 'string' },
       into: { type: 'string' },
       gigabytes: { type: 'string', default: '1' },
@@ -63,6 +66,7 @@ export function benchOptionsOf(words: readonly string[]): BenchOptions {
     ...{ cases: casesOf(named, { far, mha }), far, sqlOnly, mha, router, json, into },
     runs: integerFrom(1, 1000)(values.runs),
     instances: integerFrom(2, 9)(values.instances),
+    sessions: integerFrom(1, 4_000)(values.sessions),
     mode: far ? 'async' : modeNamed(values.mode),
     bare: integerFrom(0, 1000)(values.bare),
     backupsOf: isOfBackups ? integerFrom(1, 100)(values.gigabytes) : null,

@@ -8,13 +8,25 @@ import { Writer } from '../support/writer.ts'
 import { measureOutage } from './outage.ts'
 import { measureCost } from './process-cost.ts'
 import type { CaseResult } from './report.ts'
+import { measureRouter } from './router.ts'
 import { measureRoleProbe } from './role-probe.ts'
 import { stepsOf } from './steps.ts'
 
-export const benchCases = ['kill', 'freeze', 'cut', 'switchover', 'servers', 'rejoin', 'outage', 'agent'] as const
+/** Each case is measured on a cluster of its own. */
+export const benchCases = [
+  'kill',
+  'freeze',
+  'cut',
+  'switchover',
+  'servers',
+  'rejoin',
+  'outage',
+  'agent',
+  'router',
+] as const
 export type BenchCase = (typeof benchCases)[number]
 /** Cases in which a primary is lost or handed over under a writer that has to find the next one. */
-type EpisodeCase = Exclude<BenchCase, 'agent' | 'servers' | 'outage'>
+type EpisodeCase = Exclude<BenchCase, 'agent' | 'servers' | 'outage' | 'router'>
 
 type Told = (line: string) => void
 
@@ -23,6 +35,8 @@ interface CaseOptions {
   readonly told: Told
   /** A second writer goes through the router of the cluster. */
   readonly router: boolean
+  /** Idle sessions of case `router`. */
+  readonly sessions: number
   /** Between the machines of the cluster; the writer is on one of its own then. */
   readonly cable?: Cable & { readonly writerWrapper: readonly string[] }
 }
@@ -38,6 +52,7 @@ export async function runCase(
   options: CaseOptions,
 ): Promise<readonly CaseResult[]> {
   const { runs, told } = options
+  if (name === 'router') return measureRouter(cluster, options)
   if (name === 'agent') return [await idle(cluster), await measureRoleProbe(cluster, runs)]
   if (name === 'servers') return [await atTheServers(cluster, runs, told)]
   if (name === 'outage') return [await measureOutage(cluster, { runs, told })]

@@ -56,14 +56,23 @@ async function bench(options: BenchOptions): Promise<void> {
 
 /** Each case has a cluster of its own, so that none inherits another's history. */
 async function measure(name: BenchCase, options: BenchOptions): Promise<readonly CaseResult[]> {
-  const { runs, instances, mode, bare } = options
   if (options.far) return farOf(name, options)
   if (name === 'cut') return cutOf(options)
   const measured = await onItsOwnCluster(name, options)
-  if (name === 'agent') return [...measured, ...(await measureLifecycle(runs, told))]
-  if (mode !== 'group' || bare === 0 || name === 'outage') return measured
+  return [...measured, ...(await beside(name, measured, options))]
+}
+
+/** What is measured without Regent, to compare. */
+async function beside(
+  name: Exclude<BenchCase, 'cut'>,
+  [first]: readonly CaseResult[],
+  { runs, instances, mode, bare }: BenchOptions,
+): Promise<readonly CaseResult[]> {
+  if (name === 'router' || name === 'outage') return []
+  if (name === 'agent') return measureLifecycle(runs, told)
+  if (mode !== 'group' || bare === 0) return []
   const event = name === 'servers' ? 'switchover at the servers' : eventOf(name)
-  return [...measured, await measureBareGroup({ name: measured[0]?.name ?? name, event, runs: bare, instances, told })]
+  return [await measureBareGroup({ name: first?.name ?? name, event, runs: bare, instances, told })]
 }
 
 /** What agents take has a part of its own in a page: it is measured more often, and in other hours. */
@@ -73,12 +82,13 @@ function partOf(name: BenchCase): MeasuredPart {
 
 async function onItsOwnCluster(
   name: BenchCase,
-  { runs, instances, mode, router }: Pick<BenchOptions, 'runs' | 'instances' | 'mode' | 'router'>,
+  { runs, instances, mode, router: isRouted, sessions }: BenchOptions,
 ): Promise<readonly CaseResult[]> {
+  const router = isRouted || name === 'router'
   const cluster = await startCluster({ name: 'bench', instances, spec: { mode }, flags: router ? ['--router'] : [] })
   try {
     await cluster.whole(instances)
-    const measured = await runCase(cluster, name, { runs, told, router })
+    const measured = await runCase(cluster, name, { runs, told, router, sessions })
     return router ? [...measured, await measureRouterCost(cluster)] : measured
   } catch (error) {
     process.stderr.write(`${(await diagnose(cluster)).join('\n')}\n`)
