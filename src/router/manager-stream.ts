@@ -4,12 +4,16 @@ import type { ApiClient } from '#cli/connection/api-client.ts'
 import { managerWordOf, type ManagerWord } from './manager-word.ts'
 
 const againMs = 500
+/** A manager's stream says something every 2 s, also where nothing happens. */
+export const silentManagerMs = 5_000
 
 export interface RecordListener {
   readonly signal: AbortSignal
   /** Null whenever the stream ends, and for an event that is not understood. */
   readonly heard: (word: ManagerWord | null) => void
   readonly warn: (sentence: Sentence) => void
+  /** A stream that said nothing for so long is over. */
+  readonly silentMs?: number
 }
 
 /**
@@ -19,7 +23,7 @@ export interface RecordListener {
 export async function followRecord(
   openManager: () => Promise<ApiClient>,
   cluster: string,
-  { signal, heard, warn }: RecordListener,
+  { signal, heard, warn, silentMs = silentManagerMs }: RecordListener,
 ): Promise<void> {
   const take = (word: ManagerWord | null): void => {
     if (word === null) warn(notUnderstood(cluster))
@@ -28,7 +32,7 @@ export async function followRecord(
   while (!signal.aborted) {
     try {
       const client = await openManager()
-      for await (const event of client.events(`/clusters/${cluster}/events`, signal))
+      for await (const event of client.events(`/clusters/${cluster}/events`, signal, silentMs))
         take(managerWordOf(event, cluster))
     } catch {
       // No manager answers: the agents tell.

@@ -8,7 +8,7 @@ import type { ClusterView } from '#api-contract/views.ts'
 
 /** Longer than any read the manager answers from memory should take, also on a busy machine. */
 export const readDeadlineMs = 10_000
-/** Managers send a comment every 15 s. */
+/** Managers send a comment every 2 s; those of an older version every 15 s. */
 const silentStreamMs = 40_000
 const responseLimit = 64 * 1024 * 1024
 

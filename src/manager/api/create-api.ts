@@ -46,7 +46,7 @@ export const defaultLimits: ApiLimits = {
   requestsPerSecond: 50,
   bodyBytes: 65_536,
   eventStreams: 64,
-  heartbeatMs: 15_000,
+  heartbeatMs: 2_000,
   shutdownMs: 10_000,
 }
 

@@ -6,6 +6,7 @@ import { readTokenFile } from '#common/http/bearer-token.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { ApiClient } from '#cli/connection/api-client.ts'
 import { manager } from '#kube/names/manager-names.ts'
+import { silentManagerMs } from '../manager-stream.ts'
 
 export interface ManagersParts {
   /** Address of the managers' API, read anew each time. */
@@ -14,9 +15,6 @@ export interface ManagersParts {
   readonly folder: string
   readonly tokenFile: string
 }
-
-/** A manager's stream says something every 15 s. */
-const silentManagerMs = 40_000
 
 /**
  * Each call opens a way to the managers by what lies in the files then: whoever is refused, as by a certificate of an
@@ -28,7 +26,8 @@ export function managersOf({ url, folder, tokenFile }: ManagersParts): () => Pro
   return async () => {
     const dispatcher = new Agent({
       connect: { ca: await authorityIn(join(folder, manager.caKey)), timeout: 2_000 },
-      bodyTimeout: silentManagerMs,
+      // Whoever reads a stream knows when that is over.
+      bodyTimeout: 2 * silentManagerMs,
     })
     await before?.destroy()
     before = dispatcher
