@@ -135,37 +135,6 @@ describe('Retention', () => {
     expect(pieces()).toEqual([4])
   })
 
-  it('that dies after any deletion leaves no backup that looks whole and is not, and goes on', async () => {
-    for (let dies = 1; ; dies += 1) {
-      const store = aStore()
-      const remove = store.delete.bind(store)
-      let deletions = 0
-      // One object after the other, as a store does at last.
-      store.delete = async (keys) => {
-        for (const key of keys) {
-          if (++deletions > dies) throw new Error('the process died')
-          await remove([key])
-        }
-        return []
-      }
-      const first = await aPrimary(store)
-      await first.turn()
-      const isWhole = left(store).whole
-      for (const name of isWhole)
-        expect(
-          [...store.objects.keys()].filter((key) => key.includes(`/${name}/`)),
-          `dies after ${dies}`,
-        ).toHaveLength(4)
-      expect(isWhole).toEqual(expect.arrayContaining(two.whole))
-      store.delete = remove
-      // What is left of a backup is a leftover, which nobody writes to.
-      const next = await aPrimary(store)
-      await next.turn()
-      expect(left(store), `dies after ${dies}`).toEqual(two)
-      if (deletions <= dies) break
-    }
-  })
-
   it('deletes again once there is a new backup, or after some hours, and not before', async () => {
     const store = aStore()
     const { turn, later } = await aPrimary(store)

@@ -1,5 +1,6 @@
 import type { Mutation } from '../mutation.ts'
 import { adoptedServers } from './adopted.ts'
+import { backups } from './backups.ts'
 import { decisions } from './decisions.ts'
 import { farServers } from './far.ts'
 import { groups } from './groups.ts'
@@ -23,4 +24,5 @@ export const mutations: readonly Mutation[] = [
   ...farServers,
   ...adoptedServers,
   ...routers,
+  ...backups,
 ]

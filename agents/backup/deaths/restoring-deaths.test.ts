@@ -1,0 +1,152 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { aPrimary, range } from '#agents/backup/archive/testing-archiver.ts'
+import { Restoring } from '#agents/backup/rebuild/restoring.ts'
+import { aFolder, aReplica, ended, name, said } from '#agents/backup/testing-backups.ts'
+import { Converger } from '#agents/converge/converger.ts'
+import { freshState, StoredStateFile } from '#agents/instance/stored-state.ts'
+import type { AnsweredRow, ThrowAwayPort, ThrowAwayServer } from '#agents/ports/throw-away.ts'
+import { anAgentConfig, aServerState, MemoryDisk, ScriptedProcess, ScriptedServer, testParts } from '#agents/testing.ts'
+import { createVolume } from '#agents/volume/volume.ts'
+import { MemoryStore } from '#object-store/testing-store.ts'
+import { uuid } from '#test/support/synthetic-binlog.ts'
+import { atEachStep, Life, moments } from './testing-life.ts'
+
+/** What outlives an agent: its volume, its state file, and perhaps its mysqld and a throw-away server. */
+interface Machine {
+  readonly path: string
+  readonly disk: MemoryDisk
+  readonly process: ScriptedProcess
+  /** The folder of a throw-away server that runs. */
+  runsOn: string
+}
+
+const whole = `backup ${name} of cluster shop, with 4 transactions behind that`
+const noted = ({ disk }: Machine) => StoredStateFile.open(disk, 'state', () => freshState('volume-0', 'boot'))
+
+/** A whole backup, and four transactions in the archive behind that. */
+async function aStore(): Promise<MemoryStore> {
+  const store = new MemoryStore()
+  const replica = await aReplica(store, { content: Buffer.alloc(1_000, 'x') })
+  replica.server.state = { ...replica.server.state, executed: `${uuid}:1-4` }
+  await replica.parts.observer.refresh()
+  replica.backUp.begin(said)
+  expect(await ended(replica)).toMatchObject({ stage: 'done' })
+  const primary = await aPrimary(store)
+  await primary.has([range(1, 8)], 8)
+  await primary.archiver.look()
+  return store
+}
+
+/** The agent begins, and restores where no note says that this was done: as the manager orders. */
+async function agentOn(machine: Machine, store: MemoryStore, life = new Life()) {
+  const { path, process } = machine
+  const server = new ScriptedServer({ ...aServerState(), executed: (await hasData(path)) ? `${uuid}:1-8` : '' })
+  const volume = life.living(
+    createVolume(anAgentConfig({ volume: path }), () => 0),
+    [
+      ...(['setUnusedAside', 'dropUnused', 'restoredFrom', 'freshSeedFolder', 'unpackInto'] as const),
+      ...(['noteRestored', 'swapIn'] as const),
+    ],
+  )
+  const file = life.living(await noted(machine), ['update'])
+  const parts = {
+    ...(await testParts(life.living(server, ['readHolds', 'forgetSource']), {
+      process: life.living(process, ['kill', 'start', 'dropAccountsFile']),
+      volume,
+    })),
+    file,
+  }
+  const reading = { ...life.storing(store), get: (of: string) => life.reading(store.get(of)) }
+  const open = async () => ({ store: reading, key: null })
+  const throwAway = throwAwayOn(machine, life)
+  const restoring = new Restoring(parts, new Converger(parts, () => undefined), { lineage: 'other', open, throwAway })
+  return life.lives(async () => {
+    await throwAway.endLeftover()
+    await restoring.takeNote()
+    await volume.setUnusedAside()
+    await volume.dropUnused()
+    if (file.current.restored !== undefined) return
+    if (!existsSync(join(path, 'data'))) await emptyData(path)
+    await process.start()
+    await parts.observer.refresh()
+    restoring.begin({ ...said, epoch: 1, revision: 0, of: 'shop' })
+    while (parts.copying.progress !== null) await new Promise((resolve) => setTimeout(resolve, 1))
+    expect([...parts.copying.failures.values()].map(({ error }) => error)).toEqual([])
+  })
+}
+
+/** Throw-away servers, each statement to which may be the last one of the agent. They outlive the agent. */
+function throwAwayOn(machine: Machine, life: Life): ThrowAwayPort {
+  const start = async (folder: string): Promise<ThrowAwayServer> => {
+    expect(machine.runsOn).toBe('')
+    expect(await readdir(folder)).toContain('mysql.ibd')
+    machine.runsOn = folder
+    const gone = async () => void (machine.runsOn = '')
+    return life.living({ query: (statement: string) => answer(folder, statement), shutDown: gone, kill: gone }, [
+      ...(['query', 'shutDown', 'kill'] as const),
+    ])
+  }
+  return life.living({ start, endLeftover: async () => void (machine.runsOn = '') }, ['start', 'endLeftover'])
+}
+
+/** The applier executes all in the moment of its start. */
+async function answer(folder: string, statement: string): Promise<readonly AnsweredRow[]> {
+  if (statement.startsWith('START REPLICA')) {
+    expect(await readdir(folder)).toContain('replayed-batch1.000001')
+    await writeFile(join(folder, 'orders.ibd'), 'replayed')
+  }
+  if (statement.includes('by_coordinator')) return [{ state: 'ON', error: '', stage: '' }]
+  return statement.includes('gtid_executed') ? [{ executed: `${uuid}:1-8` }] : []
+}
+
+function hasData(path: string): Promise<boolean> {
+  return readFile(join(path, 'data/mysql.ibd'), 'utf8').then(
+    (content) => content === 'dictionary',
+    () => false,
+  )
+}
+
+/** What a mysqld makes that has no data. */
+async function emptyData(path: string): Promise<void> {
+  await mkdir(join(path, 'data'))
+  await writeFile(join(path, 'data/mysql.ibd'), 'empty')
+}
+
+async function aMachine(): Promise<Machine> {
+  const path = await aFolder()
+  await mkdir(join(path, 'agent'))
+  await emptyData(path)
+  return { path, disk: new MemoryDisk(), process: new ScriptedProcess(), runsOn: '' }
+}
+
+/** Base and binary logs, no relay log, and nothing beside. */
+async function expectRestored(machine: Machine): Promise<void> {
+  expect(await readFile(join(machine.path, 'data/mysql.ibd'), 'utf8')).toBe('dictionary')
+  expect(await readFile(join(machine.path, 'data/orders.ibd'), 'utf8')).toBe('replayed')
+  expect((await readdir(join(machine.path, 'data'))).filter((file) => file.startsWith('replayed-'))).toEqual([])
+}
+
+describe('A restore whose agent dies at any step', () => {
+  it.each(moments)('%s ends with the backup in its place, and nothing beside', async (_, isDone) => {
+    const store = await aStore()
+    const deaths = await atEachStep(isDone, async (life, at) => {
+      const machine = await aMachine()
+      const end = await agentOn(machine, store, life)
+      // Nobody may take for restored what is not.
+      if ((await noted(machine)).current.restored !== undefined) await expectRestored(machine)
+      if (end === 'died') {
+        machine.process.state = at % 2 === 0 ? 'dead' : machine.process.state
+        expect(await agentOn(machine, store)).toBe('ended')
+      }
+      await expectRestored(machine)
+      expect((await readdir(machine.path)).toSorted(), `death ${at}`).toEqual(['agent', 'data'])
+      expect((await noted(machine)).current.restored, `death ${at}`).toContain(whole)
+      expect(machine.runsOn).toBe('')
+      return end
+    })
+    expect(deaths).toBeGreaterThan(22)
+  })
+})
