@@ -1,7 +1,8 @@
 import { keyOf, prefixOf } from '#backup/objects/object-key.ts'
-import { ownerText, parseOwner, whyNotOwner, type Owner } from '#backup/objects/owner.ts'
+import { ownerText, parseOwner, whyNotOwner } from '#backup/objects/owner.ts'
 import { textOf } from '#backup/transfer/text-of.ts'
-import { codeOf, RegentError } from '#common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
+import { ownerOf } from '#backup/transfer/stored-owner.ts'
 import { say, text } from '#common/sentence/sentence.ts'
 import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -50,18 +51,4 @@ export async function requireStillThere(
     say`store of backups ${text(store.address)} is empty, where this cluster had folder ${cluster}/: mount its disk again; if all was deleted on purpose, name another folder (store.folder)`,
     { remedy: '' },
   )
-}
-
-/** Null where nobody has claimed the folder. Rejects as the store does, and as `parseOwner`. */
-export async function ownerOf(
-  store: Pick<ObjectStore, 'get'>,
-  cluster: string,
-  options: Interruptible = {},
-): Promise<Owner | null> {
-  try {
-    return parseOwner(await textOf(store, keyOf({ kind: 'owner', cluster }), options), cluster)
-  } catch (error) {
-    if (codeOf(error) === 'REGENT_NOT_FOUND') return null
-    throw error
-  }
 }

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { lineageOf } from '#backup/keys/lineage.ts'
 import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
 import { keyOfStore } from '#backup/transfer/read-key-file.ts'
 import type { BackupPort } from '../ports/backup-port.ts'
@@ -8,7 +8,7 @@ import type { ThrowAwayPort } from '../ports/throw-away.ts'
 export function realBackupPort(secret: string, throwAway: ThrowAwayPort): BackupPort {
   return {
     throwAway,
-    lineage: createHmac('sha256', secret).update('lineage of backups').digest('hex').slice(0, 32),
+    lineage: lineageOf(secret),
     open: async (where) => ({
       store: await openBackupStore(where),
       key: await keyOfStore(where),

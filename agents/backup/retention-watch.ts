@@ -15,7 +15,7 @@ import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoresPort } from '../ports/backup-port.ts'
 import { withinDeadline } from './deadline.ts'
-import { ownerOf } from './owner.ts'
+import { ownerOf } from '#backup/transfer/stored-owner.ts'
 
 /** Leftovers grow old without a new backup. */
 const everyMs = 6 * 3_600_000

@@ -3,7 +3,8 @@ import type { Parts } from '../instance/parts.ts'
 import { isUsed, noteUsed, backupPlaceOf } from '../instance/used-stores.ts'
 import type { StoresPort } from '../ports/backup-port.ts'
 import { withinDeadline } from './deadline.ts'
-import { ownerOf, type Folder } from './owner.ts'
+import { ownerOf } from '#backup/transfer/stored-owner.ts'
+import type { Folder } from './owner.ts'
 
 const everyMs = 60_000
 const deadlineMs = 60_000

@@ -90,7 +90,16 @@ it('A primary with a store says what lies there, and how long ago that was seen'
 
 it('A backup that was restored once is told as such, and a run without a manifest is a leftover', async () => {
   const store = aStoreWithABackup()
-  const proof = { verifiedAtMs: 5, restoreMs: 7, gtids: '', reachedMs: 0, tables: 3, rows: 40, compared: 2 }
+  const proof = {
+    verifiedAtMs: 5,
+    restoreMs: 7,
+    gtids: '',
+    reachedMs: 0,
+    tables: 3,
+    rows: 40,
+    compared: 2,
+    replica: 'shop-1',
+  }
   put(
     store,
     'verified',
@@ -101,7 +110,7 @@ it('A backup that was restored once is told as such, and a run without a manifes
   await look()
   expect(shown()).toMatchObject({
     ...{ whole: 1, leftovers: 1, newest, begun: { name: '20270101T000000Z', whole: false } },
-    verified: { name, verifiedAtMs: 5, restoreMs: 7, tables: 3, rows: 40, compared: 2 },
+    verified: { name, verifiedAtMs: 5, restoreMs: 7, tables: 3, rows: 40, compared: 2, replica: 'shop-1' },
   })
 })
 

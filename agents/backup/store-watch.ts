@@ -5,6 +5,7 @@ import { refusesPlain } from '#backup/keys/plain.ts'
 import { whyNotOpened } from '#backup/restore/restore-plan.ts'
 import { runsIn, type Run } from '#backup/objects/runs.ts'
 import { isOfContent } from '#backup/objects/stored-json.ts'
+import { shownProof } from '#backup/objects/verification.ts'
 import type { KeyRing } from '#backup/keys/key-ring.ts'
 import { readManifest, readVerification } from '#backup/transfer/stored-manifests.ts'
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
@@ -18,7 +19,8 @@ import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoresPort } from '../ports/backup-port.ts'
 import { withinDeadline } from './deadline.ts'
-import { ownerOf, requireStillThere } from './owner.ts'
+import { ownerOf } from '#backup/transfer/stored-owner.ts'
+import { requireStillThere } from './owner.ts'
 
 /** Between two looks where the store answers; where it does not, twice as long each time, up to the longest. */
 const everyMs = 60_000
@@ -189,8 +191,7 @@ export class StoreWatch implements Watch {
 
   async #verification(store: ObjectStore, name: string, { signal, ...how }: Look) {
     const place = { ...how, cluster: this.#folder(), name }
-    const { verifiedAtMs, restoreMs, tables, rows, compared } = await readVerification(store, place, { signal })
-    return { name, verifiedAtMs, restoreMs, tables, rows, ...(compared !== undefined && { compared }) }
+    return { name, ...shownProof(await readVerification(store, place, { signal })) }
   }
 
   #saw(found: Found): void {

@@ -21,6 +21,19 @@ export const archiveSearch = {
 }
 export type ArchiveSearch = Described<typeof archiveSearch>
 
+/** What a rehearsal of a backup came to. An agent of an older version tells the first two alone. */
+export interface StoredProof {
+  readonly verifiedAtMs: number
+  readonly restoreMs: number
+  readonly tables?: number
+  readonly rows?: number
+  /** Tables that had the same rows as `replica` at the same transactions. */
+  readonly compared?: number
+  readonly replica?: string
+  /** Why no table was compared. */
+  readonly notCompared?: string
+}
+
 /** A whole backup; of its parts only how many there are. */
 export interface StoredBackup {
   readonly name: string
@@ -47,7 +60,7 @@ export interface StoredBackup {
   } | null
   readonly sha256: string
   /** Null where no restore proved it. */
-  readonly verified: { readonly verifiedAtMs: number; readonly restoreMs: number } | null
+  readonly verified: StoredProof | null
 }
 
 export interface StoredBackups {

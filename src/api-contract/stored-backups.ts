@@ -35,7 +35,15 @@ const storedBackupSchema = Type.Unsafe<StoredBackup>(
     ),
     sha256: Type.String({ description: 'Of the data.' }),
     verified: nullable(
-      Type.Object({ verifiedAtMs: ms('When a restore proved it.'), restoreMs: ms('It took so long.') }),
+      Type.Object({
+        verifiedAtMs: ms('When a restore proved it.'),
+        restoreMs: ms('It took so long.'),
+        tables: Type.Optional(Type.Integer({ description: 'That were checked.' })),
+        rows: Type.Optional(Type.Integer({ description: 'In these.' })),
+        compared: Type.Optional(Type.Integer({ description: 'Tables that had the same rows as a replica.' })),
+        replica: Type.Optional(Type.String({ description: 'That replica.' })),
+        notCompared: Type.Optional(Type.String({ description: 'Why no table was compared.' })),
+      }),
     ),
   }),
 )

@@ -25,6 +25,7 @@ type RehearseWord = Word<'rehearse'>
 type Named = Pick<RehearseWord, 'name'>
 
 const lookMs = 1_000
+const longestWhyNot = 1_000
 const endedWithAgent = 'the agent ended while the backup was restored: memory ran out, or the agent was stopped'
 
 interface Rehearsed extends CheckedTables, Compared {
@@ -151,7 +152,7 @@ export class Rehearsing {
   }
 
   async #verified(plan: Plan, rehearsed: Rehearsed, { store, key }: OpenedStore): Promise<void> {
-    const { reached, restoreMs, tables, rows, compared } = rehearsed
+    const { reached, restoreMs, tables, rows, compared, whyNot } = rehearsed
     const { cluster, lineage, name, endedAtMs } = plan.backup
     const verification = {
       formatVersion: 1,
@@ -160,13 +161,16 @@ export class Rehearsing {
       gtids: reached.gtids.toString(),
       reachedMs: reached.lastMs ?? endedAtMs,
       ...{ tables: tables.length, rows, compared },
+      ...(whyNot === ''
+        ? { replica: this.#parts.config.instance }
+        : { notCompared: String(whyNot).slice(0, longestWhyNot) }),
     } as const
     const text = verificationText(verification, { cluster, lineage, name, key })
     await store.put(keyOf({ kind: 'verified', cluster, name }), once(Buffer.from(text)))
   }
 
   #ended(said: RehearseWord, { plan, rehearsed }: Outcome): void {
-    const what = withHole(describeRehearsed(plan, rehearsed), plan)
+    const what = withHole(describeRehearsed(plan, rehearsed, this.#parts.config.instance), plan)
     this.#tell(said, 'done', String(what))
     this.#parts.notices.add('BackupVerified', what)
   }
@@ -216,10 +220,14 @@ export class Rehearsing {
   }
 }
 
-function describeRehearsed({ backup }: Plan, { tables, rows, restoreMs, compared, whyNot }: Rehearsed): Sentence {
+function describeRehearsed(
+  { backup }: Plan,
+  { tables, rows, restoreMs, compared, whyNot }: Rehearsed,
+  instance: string,
+): Sentence {
   const whole = say`backup ${backup.name} is verified: restored in ${duration(restoreMs)}, ${counted(tables.length, 'table')} with ${counted(rows, 'row')} are whole`
   return whyNot === ''
-    ? say`${whole}, ${counted(compared, 'table')} as the replica has them`
+    ? say`${whole}, ${counted(compared, 'table')} as replica ${instance} has them`
     : say`${whole}, not compared: ${whyNot}`
 }
 

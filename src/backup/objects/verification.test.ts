@@ -22,9 +22,15 @@ const place = { ...plain, key: new KeyRing([one]) }
 it('A verification is read as it was written', () => {
   expect(parseVerification(verificationText(verification, plain), plain)).toEqual(verification)
   expect(() => parseVerification('{"formatVersion":1}', plain)).toThrow(`verification of ${name} cannot be used`)
-  const signed = verificationText({ ...verification, compared: 7 }, place)
-  for (const at of [place, plain, { ...plain, key: new KeyRing([other, one]) }])
-    expect(parseVerification(signed, at)).toMatchObject({ ...verification, compared: 7 })
+  for (const more of [
+    { compared: 7 },
+    { compared: 7, replica: 'shop-1' },
+    { compared: 0, notCompared: 'it is alone' },
+  ]) {
+    const signed = verificationText({ ...verification, ...more }, place)
+    for (const at of [place, plain, { ...plain, key: new KeyRing([other, one]) }])
+      expect(parseVerification(signed, at)).toMatchObject({ ...verification, ...more })
+  }
 })
 
 it('With a key a verification counts where that key signed it, and for that backup alone', () => {
@@ -54,3 +60,12 @@ it.each(['verifiedAtMs', 'restoreMs', 'reachedMs', 'tables', 'rows', 'compared']
     expect(() => parseVerification(verificationText(changed, plain), place)).toThrow('was changed after')
   },
 )
+
+it.each(['replica', 'notCompared'] as const)('A verification names no other replica than was signed: %s', (what) => {
+  const said = { ...verification, [what]: 'shop-1' }
+  const { seal } = JSON.parse(verificationText(said, place)) as Verification
+  for (const changed of [verification, { ...said, [what]: 'shop-2' }, { ...said, replica: '1', notCompared: '2' }])
+    expect(() => parseVerification(verificationText({ ...changed, seal } as never, plain), place)).toThrow(
+      'was changed after',
+    )
+})

@@ -20,6 +20,10 @@ const shape = objectOf({
   rows: amount,
   /** How many of the tables had the same rows as a replica at the same transactions. */
   compared: optional(amount),
+  /** The instance that these rows were compared with. Absent where no table was compared, and of older Regents. */
+  replica: optional(text(1, 64)),
+  /** Why no table was compared. Absent where some were, and of older Regents. */
+  notCompared: optional(text(1, 1_024)),
   /** Absent without a key. */
   seal: optional(sealShape),
 })
@@ -53,6 +57,20 @@ export function parseVerification(stored: string, place: VerificationPlace): Ver
 
 function signedText(verification: Omit<Verification, 'seal'>, { cluster, lineage, name }: VerificationPlace): string {
   const { formatVersion, verifiedAtMs, restoreMs, gtids, reachedMs, tables, rows, compared = null } = verification
+  const { replica, notCompared } = verification
   const whose = ['verified', formatVersion, cluster, lineage, name]
-  return JSON.stringify([...whose, verifiedAtMs, restoreMs, gtids, reachedMs, tables, rows, compared])
+  // Older Regents signed the rest alone.
+  const comparison = replica === undefined && notCompared === undefined ? [] : [replica ?? '', notCompared ?? '']
+  return JSON.stringify([...whose, verifiedAtMs, restoreMs, gtids, reachedMs, tables, rows, compared, ...comparison])
+}
+
+/** What people are told of that. */
+export function shownProof({ verifiedAtMs, restoreMs, tables, rows, ...rest }: Verification) {
+  const { compared, replica, notCompared } = rest
+  return {
+    ...{ verifiedAtMs, restoreMs, tables, rows },
+    ...(compared !== undefined && { compared }),
+    ...(replica !== undefined && { replica }),
+    ...(notCompared !== undefined && { notCompared }),
+  }
 }

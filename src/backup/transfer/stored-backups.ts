@@ -1,4 +1,4 @@
-import { describeError } from '#common/errors/errors.ts'
+import { codeOf, describeError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import type { RestoreWindow, StoredBackup, StoredBackups } from '#failover/protocol/stored-backups.ts'
 import type { ObjectStore, StoredObject } from '#object-store/object-store.ts'
@@ -8,7 +8,7 @@ import type { Manifest } from '../objects/manifest.ts'
 import { prefixOf } from '../objects/object-key.ts'
 import { runsIn } from '../objects/runs.ts'
 import { isOfContent } from '../objects/stored-json.ts'
-import type { Verification } from '../objects/verification.ts'
+import { shownProof, type Verification } from '../objects/verification.ts'
 import { windowOf } from '../restore/window.ts'
 import { readArchive } from './stored-archive.ts'
 import { readManifest, readVerification } from './stored-manifests.ts'
@@ -45,13 +45,23 @@ export async function storedBackups({ store, key, cluster }: LookedInto): Promis
   return { cluster, address: store.address, refusesPlain: refusesPlain(key), backups, unusable }
 }
 
+/** One of them. Rejects as the store does, and where the manifest cannot be used. */
+export async function storedBackup({ store, key, cluster }: LookedInto, name: string): Promise<StoredBackup> {
+  const manifest = await readManifest(store, cluster, name)
+  const place = { cluster, lineage: manifest.lineage, name, key }
+  const proof = await readVerification(store, place).catch((error: unknown) => {
+    if (isOfContent(error) || codeOf(error) === 'REGENT_NOT_FOUND') return undefined
+    throw error
+  })
+  return shown(manifest, proof)
+}
+
 /** For scripts: how many parts there are is enough, and the format is that of the output. */
 function shown(
   { parts, formatVersion: _format, ...manifest }: Manifest,
   proof: Verification | undefined,
 ): StoredBackup {
-  const verified = proof === undefined ? null : { verifiedAtMs: proof.verifiedAtMs, restoreMs: proof.restoreMs }
-  return { ...manifest, parts: parts.length, verified }
+  return { ...manifest, parts: parts.length, verified: proof === undefined ? null : shownProof(proof) }
 }
 
 /** From when to when the cluster can be restored with these keys, with each hole of the archive. */

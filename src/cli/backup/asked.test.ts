@@ -6,7 +6,10 @@ const backup = {
   ...{ mysqlVersion: '9.7.4', epoch: 4, startedAtMs: Date.UTC(2026, 10, 26), endedAtMs: Date.UTC(2026, 10, 26, 1) },
   ...{ storedAtMs: Date.UTC(2026, 10, 26, 1), gtids: '', gtidsAtMost: '', rawBytes: 1_048_576, storedBytes: 5 },
   ...{ parts: 1, compression: 'zstd', sha256: 'ab', encryption: null },
-  verified: { verifiedAtMs: Date.UTC(2026, 10, 27), restoreMs: 5_000 },
+  verified: {
+    ...{ verifiedAtMs: Date.UTC(2026, 10, 27), restoreMs: 5_000, tables: 3, rows: 9 },
+    ...{ compared: 2, replica: 'shop-1' },
+  },
 }
 const found = (gtid: string) => ({ gtid, committedMs: 0, kind: 'drop', statement: 'DROP TABLE orders' })
 
@@ -50,6 +53,22 @@ it('The backups of a cluster on Kubernetes are listed by its manager', async () 
   expect(new Set(fake.asked.map(({ method, path }) => `${method} ${path}`))).toEqual(
     new Set(['GET /api/v1/clusters/shops.shop/backups']),
   )
+})
+
+it('One backup of a cluster on Kubernetes is shown by its manager, with the replica that it was compared with', async () => {
+  const fake = await aKubernetes()
+  const { code, out } = await fake.regent('backup show 20261126T031209Z --cluster shops/shop')
+  expect(code).toBe(0)
+  expect(out).toMatch(/^lineage +0011$/m)
+  expect(out).toMatch(/^verified +2026-11-27 00:00:00 UTC, 5 s$/m)
+  expect(out).toMatch(/^compared +2 of 3 tables, with shop-1$/m)
+  const json = await fake.regent('backup show 20261126T031209Z --cluster shop -n shops -o json')
+  expect(JSON.parse(json.out)).toEqual({ formatVersion: 1, ...backup })
+  const other = await fake.regent('backup show 20201126T031209Z --cluster shops/shop')
+  expect([other.code === 0, other.err]).toEqual([
+    false,
+    expect.stringContaining('s3://backups has no backup 20201126T031209Z of shops.shop') as string,
+  ])
 })
 
 it('From when to when a cluster on Kubernetes can be restored its manager tells', async () => {

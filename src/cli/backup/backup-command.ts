@@ -48,17 +48,11 @@ function addShow(backup: Command, io: Io): void {
     .command('show')
     .description('Show what one backup is: of which server, of when, what the data hold.')
     .argument('<backup>', 'name of the backup', lineArgument(64))
-    .addOption(
-      new Option('--cluster <cluster>', 'that it was made of (default: the only local one)').argParser(
-        lineArgument(103),
-      ),
-    )
-  withOutput(withBackupStore(command, 'default: the store of the local cluster’s spec')).action(
-    async (name: string, options: StoredOptions) => {
-      const { showBackup } = await import('./stored.ts')
-      await showBackup(io, name, options)
-    },
-  )
+    .addOption(new Option('--cluster <cluster>', `that it was made of ${clusterAsked}`).argParser(lineArgument(103)))
+  withApi(withBackupStore(command, storeAsked)).action(async (name: string, options: AskedOptions) => {
+    const { showBackup } = await import('./stored.ts')
+    await showBackup(io, name, options)
+  })
 }
 
 function addWindow(backup: Command, io: Io): void {

@@ -12,11 +12,13 @@ import type { Io } from '../terminal/io.ts'
 import { toJson } from '../terminal/json-output.ts'
 import type { StoredOptions } from './backup-options.ts'
 import { opened } from './opened.ts'
+import { requireOwn } from './require-own.ts'
 import { retentionOf } from './stored.ts'
 
 export interface RemoveOptions extends StoredOptions {
   readonly dryRun?: true
   readonly force?: true
+  readonly lineage?: string
 }
 
 /**
@@ -42,6 +44,7 @@ export async function deleteBackup(io: Io, name: string, options: RemoveOptions)
       ...sumOf(known),
       why: say`backup ${name} of ${cluster} is deleted by a person`,
     }
+    await requireOwnUnlessDry(store, cluster, options.cluster, options)
     await removeBy(io, store, { planned: { delete: [item], keep: [] }, stock }, options)
   } finally {
     store.close()
@@ -55,10 +58,21 @@ export async function pruneBackups(io: Io, wanted: string | undefined, options: 
     const rule = await retentionOf(wanted, options)
     const { stock, whyNot } = await readStock(store, cluster, { key: await keyOfStore(where) })
     if (whyNot !== '') throw new RegentError('REGENT_REFUSED', whyNot, { remedy: '' })
+    await requireOwnUnlessDry(store, cluster, wanted, options)
     await removeBy(io, store, { planned: planRetention(stock, rule, Date.now()), stock }, options)
   } finally {
     store.close()
   }
+}
+
+/** Whoever may read a store may see what would be deleted. */
+async function requireOwnUnlessDry(
+  store: ObjectStore,
+  folder: string,
+  wanted: string | undefined,
+  { dryRun, lineage }: RemoveOptions,
+): Promise<void> {
+  if (dryRun !== true) await requireOwn(store, { folder, wanted, lineage })
 }
 
 /** Why this backup is the last of its kind; '' where it is not. */

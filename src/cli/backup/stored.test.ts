@@ -6,6 +6,8 @@ import { beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { keyOf } from '#backup/objects/object-key.ts'
 import { manifestText } from '#backup/objects/manifest.ts'
 import { aManifest } from '#backup/objects/testing.ts'
+import { lineageOf } from '#backup/keys/lineage.ts'
+import { ownerText } from '#backup/objects/owner.ts'
 import { openBackupStore } from '#backup/transfer/open-backup-store.ts'
 import { writeParts } from '#backup/transfer/write-parts.ts'
 import { verificationText } from '#backup/objects/verification.ts'
@@ -20,6 +22,7 @@ import { showWindow } from './window.ts'
 
 const names = ['20261101T030000Z', '20261102T030000Z', '20261103T030000Z', '20261104T030000Z'] as const
 const [first, second] = names
+const { lineage } = aManifest()
 let folder = ''
 
 /** Four whole backups; the first was restored once, and a run of long ago did not finish. */
@@ -39,6 +42,8 @@ beforeEach(async () => {
     const manifest = manifestText(aManifest({ ...times, ...written, name }))
     await store.putIfAbsent(keyOf({ kind: 'manifest', cluster: 'shop', name }), Buffer.from(manifest))
   }
+  const owner = ownerText({ formatVersion: 1, cluster: 'shop', lineage, claimedAtMs: 0 })
+  await store.putIfAbsent(keyOf({ kind: 'owner', cluster: 'shop' }), Buffer.from(owner))
   const proof = { formatVersion: 1, verifiedAtMs: Date.UTC(2026, 10, 2), restoreMs: 12_000, gtids: '' } as const
   const place = { ...aManifest(), name: first, key: null }
   const verified = verificationText({ ...proof, reachedMs: 0, tables: 3, rows: 4 }, place)
@@ -59,7 +64,7 @@ async function ran(command: (io: Io) => Promise<void>, notes: string[] = []): Pr
   return lines.join('\n')
 }
 
-const options = (more: object = {}) => ({ output: 'text' as const, from: folder, cluster: 'shop', ...more })
+const options = (more: object = {}) => ({ output: 'text' as const, from: folder, cluster: 'shop', lineage, ...more })
 const whole = async () => (await readdir(join(folder, 'shop/base'))).toSorted()
 
 it('The list says which backups were verified', async () => {
@@ -145,6 +150,36 @@ it('A backup is deleted whole; the newest verified one and the only whole one by
   await expect(ran((io) => deleteBackup(io, first, options()))).rejects.toThrow('is the only whole one')
   await ran((io) => deleteBackup(io, first, options({ force: true })))
   expect(await ran((io) => listBackups(io, 'shop', options()))).toBe(`${folder} has no backup of shop`)
+})
+
+it('In the folder of another cluster, or of one that nobody here knows, nothing is deleted', async () => {
+  const home = await temporaryFolder()
+  vi.stubEnv('REGENT_HOME', home)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const removals = (more: object) => [
+    (io: Io) => deleteBackup(io, second, options(more)),
+    (io: Io) => pruneBackups(io, 'shop', options(more)),
+  ]
+  const refused = async (more: object, why: string) => {
+    for (const removal of removals(more)) await expect(ran(removal)).rejects.toThrow(why)
+    for (const removal of removals({ ...more, dryRun: true })) expect(await ran(removal)).toContain('dry run: ')
+  }
+  await refused({ lineage: undefined }, 'cluster shop does not run here')
+  await refused({ lineage: 'ffeeddccbbaa9988' }, `another cluster of that name (lineage ${lineage})`)
+  const dir = join(home, 'shop')
+  await mkdir(join(dir, 'secrets'), { recursive: true })
+  await writeCluster(dir, clusterIn(dir))
+  await writeFile(layoutOf(dir).accountSecret, 'a secret\n')
+  await writeFile(layoutOf(dir).spec, JSON.stringify({ version: 1 }))
+  await refused({ lineage: undefined }, `another cluster of that name (lineage ${lineage})`)
+  const owner = join(folder, keyOf({ kind: 'owner', cluster: 'shop' }))
+  await rm(owner)
+  await refused({ lineage: undefined }, 'nobody has claimed folder shop/')
+  expect(await whole()).toEqual(names)
+  const own = { formatVersion: 1, cluster: 'shop', lineage: lineageOf('a secret'), claimedAtMs: 0 } as const
+  await writeFile(owner, ownerText(own))
+  await ran((io) => deleteBackup(io, second, options({ lineage: undefined })))
+  expect(await whole()).not.toContain(second)
 })
 
 it('A run that may be under way is deleted by force alone', async () => {

@@ -1,12 +1,11 @@
-import type { Manifest } from '#backup/objects/manifest.ts'
-import { storedBackups } from '#backup/transfer/stored-backups.ts'
-import { readManifest } from '#backup/transfer/stored-manifests.ts'
-import { codeOf } from '#common/errors/errors.ts'
+import { storedBackup, storedBackups } from '#backup/transfer/stored-backups.ts'
+import { codeOf, RegentError } from '#common/errors/errors.ts'
+import { say, text } from '#common/sentence/sentence.ts'
 import { counted, mebibytes } from '#common/text/words.ts'
 import { findCluster } from '#local/clusters/cluster-index.ts'
 import { readSpec } from '#local/folder/spec-file.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
-import type { StoredBackup, StoredBackups } from '#failover/protocol/stored-backups.ts'
+import type { StoredBackup, StoredBackups, StoredProof } from '#failover/protocol/stored-backups.ts'
 import { usualRetention } from '#failover/protocol/backup-settings.ts'
 import type { Retention } from '#backup/retention/retention-rules.ts'
 import { storeSaid } from './store-options.ts'
@@ -16,7 +15,6 @@ import { inOneLine } from '../terminal/printable.ts'
 import { renderTable } from '../terminal/table.ts'
 import { asked, storeDeadlineMs } from './asked.ts'
 import type { AskedOptions, StoredOptions } from './backup-options.ts'
-import { opened } from './opened.ts'
 
 /** Oldest first. */
 export async function listBackups(io: Io, wanted: string | undefined, options: AskedOptions): Promise<void> {
@@ -43,27 +41,43 @@ export async function listBackups(io: Io, wanted: string | undefined, options: A
   for (const line of renderTable(head, rows)) io.out(line)
 }
 
-export async function showBackup(io: Io, name: string, options: StoredOptions): Promise<void> {
-  const { cluster, store } = await opened(options.cluster, options)
-  try {
-    const manifest = await readManifest(store, cluster, name)
-    if (options.output === 'json') return io.out(toJson(shown(manifest)))
-    const lines = [
-      ['backup', manifest.name],
-      ['cluster', manifest.cluster],
-      ['of', `${manifest.instance} (${manifest.serverUuid}), MySQL ${manifest.mysqlVersion}`],
-      ['begun', timeOf(manifest.startedAtMs)],
-      ['copied', timeOf(manifest.endedAtMs)],
-      ['data', mebibytes(manifest.rawBytes)],
-      ['stored', `${mebibytes(manifest.storedBytes)} in ${counted(manifest.parts.length, 'part')}`],
-      ['encrypted', manifest.encryption === null ? 'no' : `with key ${manifest.encryption.keyId}`],
-      ['holds', manifest.gtids === '' ? 'nothing' : manifest.gtids],
-      ['at most', manifest.gtidsAtMost === '' ? 'nothing' : manifest.gtidsAtMost],
-    ]
-    for (const [what = '', is = ''] of lines) io.out(`${what.padEnd(10)} ${inOneLine(is)}`)
-  } finally {
-    store.close()
-  }
+export async function showBackup(io: Io, name: string, options: AskedOptions): Promise<void> {
+  const one = await asked(io, options.cluster, options, {
+    here: (from) => storedBackup(from, name),
+    there: async ({ client, path }) => named(name, await client.get<StoredBackups>(`${path}/backups`, storeDeadlineMs)),
+  })
+  if (options.output === 'json') return io.out(toJson(one))
+  const lines = [
+    ['backup', one.name],
+    ['cluster', one.cluster],
+    ['lineage', one.lineage],
+    ['of', `${one.instance} (${one.serverUuid}), MySQL ${one.mysqlVersion}`],
+    ['begun', timeOf(one.startedAtMs)],
+    ['copied', timeOf(one.endedAtMs)],
+    ['data', mebibytes(one.rawBytes)],
+    ['stored', `${mebibytes(one.storedBytes)} in ${counted(one.parts, 'part')}`],
+    ['encrypted', one.encryption === null ? 'no' : `with key ${one.encryption.keyId}`],
+    ['holds', one.gtids === '' ? 'nothing' : one.gtids],
+    ['at most', one.gtidsAtMost === '' ? 'nothing' : one.gtidsAtMost],
+    ['verified', verifiedText(one.verified)],
+    ...(one.verified === null ? [] : [['compared', comparedText(one.verified)]]),
+  ]
+  for (const [what = '', is = ''] of lines) io.out(`${what.padEnd(10)} ${inOneLine(is)}`)
+}
+
+function named(name: string, { backups, unusable, address, cluster }: StoredBackups): StoredBackup {
+  const one = backups.find((each) => each.name === name)
+  if (one !== undefined) return one
+  const why = unusable.find((each) => each.includes(name))
+  throw why === undefined
+    ? new RegentError('REGENT_NOT_FOUND', say`${text(address)} has no backup ${name} of ${cluster}`)
+    : new RegentError('REGENT_BACKUP_UNUSABLE', say`${text(why)}`)
+}
+
+function comparedText({ tables, compared, replica, notCompared }: StoredProof): string {
+  if (notCompared !== undefined) return `with no replica: ${notCompared}`
+  if (compared === undefined) return 'nobody said so'
+  return `${compared} of ${counted(tables ?? compared, 'table')}, with ${replica ?? 'a replica'}`
 }
 
 /** Which backups stay: by the spec of the local cluster; by the defaults where no cluster of that name is here. */
@@ -79,11 +93,6 @@ export async function retentionOf(wanted: string | undefined, options: StoredOpt
 
 function verifiedText(proof: StoredBackup['verified']): string {
   return proof === null ? 'no' : `${timeOf(proof.verifiedAtMs)}, ${Math.round(proof.restoreMs / 1_000)} s`
-}
-
-/** For scripts: how many parts there are is enough, and the format is that of the output. */
-function shown({ parts, formatVersion, ...manifest }: Manifest) {
-  return { ...manifest, parts: parts.length }
 }
 
 function timeOf(wallMs: number): string {

@@ -73,7 +73,7 @@ describe('A run of a backup', () => {
 
   it('shows what its rehearsal checked and compared', () => {
     const proof = { name: run, verifiedAtMs: Date.UTC(2026, 10, 27), restoreMs: 83_460 }
-    const compared = { tables: 12, rows: 3_400, compared: 11 }
+    const compared = { tables: 12, rows: 3_400, compared: 11, replica: 'shop-1', notCompared: 'for no reason' }
     expect(verifiedBy(object, { ...store(run), verified: { ...proof, ...compared } })).toMatchObject(compared)
     const { compared: _none, ...alone } = compared
     expect(verifiedBy(object, { ...store(run), verified: { ...proof, ...alone } })).not.toHaveProperty('compared')

@@ -69,13 +69,10 @@ function lost(before: MySQLBackupStatus): MySQLBackupStatus {
 export function verifiedBy({ status }: MySQLBackup, store: BackupsSeen | undefined): MySQLBackupStatus['verified'] {
   const verified = store?.verified
   if (verified === undefined || verified === null || verified.name !== status?.backup) return status?.verified
-  const { verifiedAtMs, restoreMs, tables, rows, compared } = verified
-  return {
-    ...{ at: timeOf(verifiedAtMs), restoreSeconds: secondsOf(restoreMs) },
-    ...(tables !== undefined && { tables }),
-    ...(rows !== undefined && { rows }),
-    ...(compared !== undefined && { compared }),
-  }
+  const { verifiedAtMs, restoreMs, tables, rows, compared, replica, notCompared } = verified
+  // Older agents tell of fewer.
+  const told = Object.entries({ tables, rows, compared, replica, notCompared }).filter(([, is]) => is !== undefined)
+  return { at: timeOf(verifiedAtMs), restoreSeconds: secondsOf(restoreMs), ...Object.fromEntries(told) }
 }
 
 function heardOf(
