@@ -83,7 +83,9 @@ export const restoreSchema = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 64,
-        description: 'All that was committed up to this second, such as 2026-11-25T03:12:09Z: with its time zone.',
+        description:
+          'All that was committed up to the beginning of this second, such as 2026-11-25T03:12:09Z: with its time ' +
+          'zone, and without a fraction. What was committed within the second, at 03:12:09.001 and later, is left out.',
       }),
     ),
     untilGtids: Type.Optional(
