@@ -48,7 +48,9 @@ it('A backup of an empty cluster is restored once too', () => {
 it('Nothing is restored over data, wherever these are', () => {
   const { sentence, actions, blocked } = begin({ 'shop-2': fresh({ server: { executed: gtids('shop-2', 3) } }) })
   expect([actions, blocked]).toEqual([[], true])
-  expect(sentence).toContain('shop-2 holds 3 transactions already, and nothing is restored over data')
+  expect(sentence).toContain(
+    'shop-2 holds 3 transactions already, and nothing is restored over data: make a new cluster for the backup, or back these data up and delete their volumes',
+  )
 })
 
 it('A restore that failed says why, and is tried again after a while', () => {

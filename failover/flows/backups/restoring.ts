@@ -23,7 +23,7 @@ export function restoreFirst(input: DecisionInput, live: readonly LiveView[]): F
   // A restore has the server up before that is noted.
   if (holder !== undefined && holder.observation.seedingProgress === null)
     return standStillInMaking(
-      say`${holder.name} holds ${counted(holdsOf(holder.observation).count(), 'transaction')} already, and nothing is restored over data: make a new cluster for the backup`,
+      say`${holder.name} holds ${counted(holdsOf(holder.observation).count(), 'transaction')} already, and nothing is restored over data: make a new cluster for the backup, or back these data up and delete their volumes`,
     )
   const [first] = live.toSorted((one, other) => ordinalOf(one.name) - ordinalOf(other.name))
   return first === undefined ? null : restoreAt(input, first, restore)

@@ -28,7 +28,7 @@ export async function requireOwn(store: Pick<ObjectStore, 'address' | 'get'>, cl
   if (lineage === undefined)
     throw new RegentError(
       'REGENT_REFUSED',
-      say`cluster ${folder} does not run here, and its own agents delete what its retention leaves: name its lineage with --lineage, as "regent backup show" says, to delete backups of that all the same`,
+      say`cluster ${folder} does not run here: name its lineage with --lineage, as "regent backup show" says. Its own agents delete what its retention leaves`,
       { remedy: '' },
     )
   const owner = await ownerOf(store, folder)

@@ -1,9 +1,12 @@
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { aManifest, aPiece } from '#backup/objects/testing.ts'
 import { gtidsOf } from '#backup/objects/piece-name.ts'
-import { temporaryFolder } from '#local/testing.ts'
-import { requireRoom } from './restore.ts'
+import { writeCluster } from '#local/folder/cluster-file.ts'
+import { clusterIn, temporaryFolder } from '#local/testing.ts'
+import type { Io } from '../terminal/io.ts'
+import { requireRoom, restoreLocally } from './restore.ts'
 
 const pebibyte = 1_125_899_906_842_624
 const piece = aPiece({})
@@ -28,4 +31,15 @@ it('A restore is begun however much is replayed, and people are told how much mo
   expect(String(await requireRoom(plan, { bytes: pebibyte, largestBytes: 1 }, at))).toMatch(
     /^where the 1073741824\.0 MiB of binary logs to replay only insert rows, \d+\.\d MiB more may be needed on the volume of /,
   )
+})
+
+it('Nothing is restored over the data of a cluster that is there, and the refusal names the way', async () => {
+  const dir = await temporaryFolder()
+  await writeCluster(dir, clusterIn(dir))
+  const before = await readdir(dir, { recursive: true })
+  const restore = { store: { address: join(dir, 'no-store') }, of: 'shop' }
+  await expect(restoreLocally({} as Io, 'shop', { data: dir, output: 'text' }, restore)).rejects.toThrow(
+    /nothing is restored over data: choose another name, .*\(regent backup now\) .*\(regent local down --purge\)/,
+  )
+  expect(await readdir(dir, { recursive: true })).toEqual(before)
 })

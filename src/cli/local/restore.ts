@@ -34,7 +34,7 @@ export async function restoreLocally(
   if ((await readClusterIfThere(dir)) !== undefined)
     throw new RegentError(
       'REGENT_REFUSED',
-      say`${name} is there already, in ${dir}, and nothing is restored over data: choose another name for the new cluster`,
+      say`${name} is there already, in ${dir}, and nothing is restored over data: choose another name, or after a backup (regent backup now) end this one (regent local down --purge)`,
       { remedy: '' },
     )
   const spec = await composeSpec(name, options.config, options)
