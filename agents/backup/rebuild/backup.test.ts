@@ -297,6 +297,28 @@ describe('A restore', () => {
     },
   )
 
+  it('whose backup retention deletes meanwhile says so, and begins again with the one that is left', async () => {
+    const { store } = await backedUp()
+    const newer = '20261127T031209Z'
+    const other = await aReplica(store)
+    other.backUp.begin({ ...said, name: newer })
+    expect(await ended(other)).toMatchObject({ stage: 'done' })
+    const get = store.get.bind(store)
+    store.get = (each) => {
+      if (each.endsWith('part-000001'))
+        for (const gone of store.objects.keys()) if (gone.includes(newer)) store.objects.delete(gone)
+      return get(each)
+    }
+    const { failure, isSwapped, parts } = await restoredFrom(store)
+    expect([failure, isSwapped]).toEqual([
+      `part 1 of backup ${newer} was deleted while the backup was read, by retention or by a person: what is left is to be read anew`,
+      false,
+    ])
+    // A refusal would be tried again after ten minutes.
+    expect(parts.copying.failures.get('shop-0')?.isRefused).toBe(false)
+    expect(await restoredFrom(store)).toMatchObject({ failure: undefined, isSwapped: true })
+  })
+
   it('takes no place of anybody who got a part in the cluster, or data, while the backup was fetched', async () => {
     const { store } = await backedUp()
     for (const meanwhile of [

@@ -86,6 +86,13 @@ describe('a piece of the archive', () => {
     }
   })
 
+  it('that retention deleted after a plan had named the piece is said to be gone', async () => {
+    await expect(read(new MemoryStore())).rejects.toMatchObject({
+      code: 'REGENT_NOT_FOUND',
+      message: expect.stringMatching(/^piece \S+ was deleted while the backup was read, by retention/) as string,
+    })
+  })
+
   it('that holds other transactions than its name says is refused', async () => {
     for (const key of [null, new KeyRing([one], { takesPlain: true })]) {
       const content = key === null ? await stored(raw, null) : await storedBefore()

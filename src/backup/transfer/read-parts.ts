@@ -1,7 +1,9 @@
+import { say } from '#common/sentence/sentence.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
 import { oneAhead } from '../stream/one-ahead.ts'
 import { decoded } from '../stream/part-codec.ts'
 import { Tally } from '../stream/tally.ts'
+import { stillThere } from './still-there.ts'
 import { checkPart, type Manifest } from '../objects/manifest.ts'
 
 export interface PartsSource {
@@ -37,7 +39,8 @@ async function* readPart(
 ): AsyncGenerator<Buffer, void, void> {
   signal.throwIfAborted()
   const stored = new Tally()
-  const content = stored.watching(store.get(keyOf(part), undefined, { signal }))
+  const what = say`part ${part} of backup ${manifest.name}`
+  const content = stored.watching(stillThere(store.get(keyOf(part), undefined, { signal }), what))
   yield* decoded(content, { part, key, rawBytes })
   checkPart(manifest, part, { bytes: stored.bytes, sha256: stored.sum() })
 }

@@ -8,6 +8,7 @@ import { keyOf } from '../objects/object-key.ts'
 import { pieceName, type Piece } from '../objects/piece-name.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { unusable } from '../objects/stored-json.ts'
+import { stillThere } from './still-there.ts'
 import { pieceContent, type PiecePlace } from './piece-object.ts'
 
 export interface PieceSource extends PiecePlace {
@@ -25,7 +26,8 @@ export interface PieceSource extends PiecePlace {
  */
 export async function* readPiece(source: PieceSource): AsyncGenerator<Segment, void, void> {
   const { store, cluster, lineage, piece, key, signal } = source
-  const stored = store.get(keyOf({ kind: 'piece', cluster, piece }), undefined, { signal })
+  const object = store.get(keyOf({ kind: 'piece', cluster, piece }), undefined, { signal })
+  const stored = stillThere(object, say`piece ${pieceName(piece)}`)
   const expected = new Expected(piece)
   for await (const segment of segmentsOf(pieceContent(stored, { cluster, lineage, piece }, key))) {
     if (segment.begins) expected.see(segment)

@@ -1,0 +1,22 @@
+import { codeOf, RegentError } from '#common/errors/errors.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
+
+/**
+ * The content of an object that was there when a plan named the object. Retention does not wait for who reads: a reader
+ * whose object is gone begins again with what is left, and is told so.
+ */
+export async function* stillThere(
+  content: AsyncIterable<Uint8Array>,
+  what: Sentence,
+): AsyncGenerator<Uint8Array, void, void> {
+  try {
+    yield* content
+  } catch (error) {
+    if (codeOf(error) !== 'REGENT_NOT_FOUND') throw error
+    throw new RegentError(
+      'REGENT_NOT_FOUND',
+      say`${what} was deleted while the backup was read, by retention or by a person: what is left is to be read anew`,
+      { remedy: '', cause: error },
+    )
+  }
+}
