@@ -235,7 +235,7 @@ export class Agent implements AgentHandlers {
 
   async start(): Promise<void> {
     const { process, observer, timings, world, clientCertificate, file, volume } = this.#parts
-    await this.#restoring.takeNote()
+    await this.#restoring.takeUp()
     await this.#rehearsing.removeLeftovers()
     // A copy was proven, and what it took the place of was still being removed.
     if (!file.current.unproven) await volume.dropBeside()

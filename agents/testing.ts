@@ -237,6 +237,7 @@ export const quietVolume: VolumePort = {
   freshSeedFolder: async () => 'seed',
   unpackInto: async () => undefined,
   noteRestored: async () => undefined,
+  halfCopyBytes: async () => 0,
   freshRehearsalFolder: async () => 'rehearsal',
   hasRehearsalFolder: async () => false,
   dropRehearsalFolder: async () => undefined,

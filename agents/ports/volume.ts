@@ -143,6 +143,8 @@ export interface VolumePort {
    * Undefined where a copy is made beside the data.
    */
   readyForCopyOver?(): Promise<void>
+  /** Bytes of a copy that an agent was making when the agent died; 0 for none. */
+  halfCopyBytes(): Promise<number>
   /** A fresh, empty path on the same volume for a copy; leftovers of an earlier one are removed. */
   freshSeedFolder(): Promise<string>
   /**

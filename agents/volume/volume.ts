@@ -65,6 +65,7 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
     removeArchive,
     archiveErrant: (gtids) =>
       archiveErrant({ dataDir, archiveDir, instance: config.instance, gtids, wallMs: wallMs() }),
+    halfCopyBytes: async () => (existsSync(seedDir) ? dataBytes(seedDir) : 0),
     async freshSeedFolder() {
       await rm(seedDir, { recursive: true, force: true })
       return seedDir

@@ -65,7 +65,7 @@ async function agentOn(machine: Machine, store: MemoryStore, life = new Life()) 
   const restoring = new Restoring(parts, new Converger(parts, () => undefined), { lineage: 'other', open, throwAway })
   return life.lives(async () => {
     await throwAway.endLeftover()
-    await restoring.takeNote()
+    await restoring.takeUp()
     await volume.setUnusedAside()
     await volume.dropUnused()
     if (file.current.restored !== undefined) return

@@ -67,3 +67,25 @@ it('A backup with an archive that the volume has no room for is refused before a
     /backup \S+ needs 4227\.3 MiB on the volume of shop-0 \(3\.0 MiB of data, 3200\.0 MiB of binary logs to replay\), and 4096\.0 MiB/,
   )
 })
+
+it('A restore that is begun again says how much is fetched once more', async () => {
+  const { store } = await backedUp()
+  for (const [left, says] of [
+    [5 * mebibyte, /^looking for the backup; 5\.0 MiB are fetched again, since the agent died$/],
+    [0, /^looking for the backup$/],
+  ] as const) {
+    const path = await aFolder()
+    for (const folder of ['agent', 'data', ...(left > 0 ? ['data.seed'] : [])]) await mkdir(join(path, folder))
+    if (left > 0) await writeFile(join(path, 'data.seed/ibdata1'), Buffer.alloc(left))
+    const volume = createVolume(anAgentConfig({ volume: path }), () => 0)
+    const parts = await testParts(new ScriptedServer({ ...aServerState(), executed: '' }), { volume })
+    await parts.observer.refresh()
+    const open = async () => ({ store, key: null })
+    const restoring = new Restoring(parts, new Converger(parts, () => undefined), { lineage: 'other', open, throwAway })
+    await restoring.takeUp()
+    restoring.begin({ ...said, epoch: 1, revision: 0, of: 'shop' })
+    expect(String(parts.copying.progress?.stage)).toMatch(says)
+    await expect.poll(() => parts.copying.progress).toBeNull()
+    expect([...parts.copying.failures]).toEqual([])
+  }
+})

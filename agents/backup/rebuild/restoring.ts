@@ -1,5 +1,5 @@
 import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
-import { say, type Sentence } from '#common/sentence/sentence.ts'
+import { mebibytes, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { RestoreOrder } from '#failover/protocol/order.ts'
 import type { Converger } from '#agents/converge/converger.ts'
 import { learn } from '#agents/instance/learn.ts'
@@ -22,6 +22,8 @@ export class Restoring {
   readonly #converger: Pick<Converger, 'alone'>
   readonly #port: BackupPort | null
   readonly #stop = new AbortController()
+  /** What was here when an earlier agent died, and is fetched again. */
+  #againBytes = 0
 
   constructor(parts: Parts, converger: Pick<Converger, 'alone'>, port: BackupPort | null) {
     this.#parts = parts
@@ -29,8 +31,14 @@ export class Restoring {
     this.#port = port
   }
 
-  /** An agent may have died when the data had their place, and before that was noted. */
-  async takeNote(): Promise<void> {
+  /** At the start of the agent: an earlier one may have died in the middle of a restore. */
+  async takeUp(): Promise<void> {
+    await this.#takeNote()
+    if (this.#parts.file.current.restored === undefined) this.#againBytes = await this.#parts.volume.halfCopyBytes()
+  }
+
+  /** The agent may have died when the data had their place, and before that was noted. */
+  async #takeNote(): Promise<void> {
     const { file, volume } = this.#parts
     const restored = file.current.restored === undefined ? await volume.restoredFrom() : undefined
     if (restored !== undefined) await file.update({ restored })
@@ -68,7 +76,7 @@ export class Restoring {
         await this.#requireNobody()
         await this.#startOn(folder)
       })
-      await this.takeNote()
+      await this.#takeNote()
       learn(this.#parts, { fact: 'copied' })
       notices.add('Restored', say`${what} is restored`)
       wake()
@@ -116,7 +124,10 @@ export class Restoring {
 
   #progress(stage: Sentence, percent: number): void {
     const { config, changed } = this.#parts
-    learn(this.#parts, { fact: 'copyWent', stage, percent, donor: config.instance, movedAtMs: null })
+    const again =
+      this.#againBytes === 0 ? '' : say`; ${mebibytes(this.#againBytes)} are fetched again, since the agent died`
+    const told = say`${stage}${again}`
+    learn(this.#parts, { fact: 'copyWent', stage: told, percent, donor: config.instance, movedAtMs: null })
     changed()
   }
 

@@ -125,6 +125,7 @@ export function simulatedVolume(
       return 'tail'
     },
     noteRestored: async () => undefined,
+    halfCopyBytes: async () => 0,
     freshRehearsalFolder: async () => 'rehearsal',
     hasRehearsalFolder: async () => false,
     dropRehearsalFolder: async () => undefined,
