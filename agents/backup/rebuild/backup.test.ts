@@ -311,7 +311,7 @@ describe('A restore', () => {
     }
     const { failure, isSwapped, parts } = await restoredFrom(store)
     expect([failure, isSwapped]).toEqual([
-      `part 1 of backup ${newer} was deleted while the backup was read, by retention or by a person: what is left is to be read anew`,
+      `part 1 of backup ${newer} is not in the store any more: retention or a person deleted that, perhaps while the backup was read; what is left is to be read anew`,
       false,
     ])
     // A refusal would be tried again after ten minutes.

@@ -89,7 +89,9 @@ describe('a piece of the archive', () => {
   it('that retention deleted after a plan had named the piece is said to be gone', async () => {
     await expect(read(new MemoryStore())).rejects.toMatchObject({
       code: 'REGENT_NOT_FOUND',
-      message: expect.stringMatching(/^piece \S+ was deleted while the backup was read, by retention/) as string,
+      message: expect.stringMatching(
+        /^piece \S+ is not in the store any more: retention or a person deleted that/,
+      ) as string,
     })
   })
 

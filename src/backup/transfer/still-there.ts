@@ -15,7 +15,7 @@ export async function* stillThere(
     if (codeOf(error) !== 'REGENT_NOT_FOUND') throw error
     throw new RegentError(
       'REGENT_NOT_FOUND',
-      say`${what} was deleted while the backup was read, by retention or by a person: what is left is to be read anew`,
+      say`${what} is not in the store any more: retention or a person deleted that, perhaps while the backup was read; what is left is to be read anew`,
       { remedy: '', cause: error },
     )
   }
