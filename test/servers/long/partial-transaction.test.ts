@@ -1,5 +1,9 @@
 import type { Connection } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Notices } from '#agents/instance/notices.ts'
+import { salvage } from '#agents/salvage/salvaging.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import { createVolume } from '#agents/volume/volume.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { until, type BareInstance } from '#test/support/bare-instance.ts'
 import { elapsed } from '#test/support/monotonic.ts'
@@ -97,5 +101,35 @@ describe('A transaction that a replica received in part', () => {
     expectBelow(5_000, await elapsed(replica.server.forgetSource()))
     const { received, owned } = await replica.server.readHolds()
     expect([received, owned]).toEqual(['', ''])
+  })
+
+  it('keeps nobody waiting, either, once the whole of that comes from the volume of the dead source', async () => {
+    await servers.follow()
+    await written
+    const partial = parseGtidSet(await receiveInPart())
+    await source.process.kill()
+    const [from, volume] = [source, replica].map(({ config }) => createVolume(config, Date.now))
+    const tail = {
+      find: (wanted: string) => from!.findTail(wanted),
+      read: (file: string, offset: number, end: number) => from!.readTail(file, offset, end),
+    }
+    const owner = 'bare-0@0123456789ab'
+    const until = await from!.readBinlogSet()
+    await salvage(
+      {
+        server: replica.server,
+        volume: volume!,
+        tail: () => tail,
+        notices: new Notices(realWorld.clock, () => undefined),
+      },
+      {
+        ...{ version: 1, cluster: 'bare', member: 'bare-1@0123456789ab', epoch: 2, revision: 1 },
+        ...{ from: { ...source.sourceFor(replica), instance: 'bare-0', agent: '' }, until, salvage: owner },
+        deadlineMs: 20_000,
+      },
+      owner,
+    )
+    expect(parseGtidSet((await replica.server.readState()).executed).contains(partial)).toBe(true)
+    expect((await replica.server.readState()).channel).toMatchObject({ sqlRunning: true, sqlError: '' })
   })
 })
