@@ -36,7 +36,7 @@ export const groups: readonly Mutation[] = [
     find: '(compared.includes(one) && one.holds.contains(union))',
     replace: '!one.holds.isEmpty() || union.isEmpty()',
     family: 'groupForming',
-    shownBy: 'test/simulation/scenarios/group-outage.test.ts',
+    shownBy: 'failover/group/reboot.test.ts',
   },
   {
     id: 'group-joins-once-admitted',
