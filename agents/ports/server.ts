@@ -39,8 +39,8 @@ export interface ServerPort {
   open(): Promise<void>
   /** `accounts` = super_read_only off with read_only on, so that accounts can be changed; `closed` = both on. */
   setReadOnly(state: 'accounts' | 'closed', deadlineMs?: number): Promise<void>
-  /** `offline_mode`: on ends foreign sessions and refuses logins (3032). */
-  setOffline(on: boolean): Promise<void>
+  /** `offline_mode`: on ends foreign sessions and refuses logins (3032). Thousands of sessions take seconds to end. */
+  setOffline(on: boolean, deadlineMs?: number): Promise<void>
   /**
    * Ends every session that is not this agent's own nor a dump thread; those offline_mode cannot end (CONNECTION_ADMIN)
    * by id. Rejects with `REGENT_SERVER_TIMEOUT` where one stays that could still answer its client.

@@ -109,7 +109,7 @@ async function stopWrites(parts: DemotionParts, deadlineMs: number): Promise<voi
     await server.killForeignSessions(remaining())
     await server.setReadOnly('closed', remaining())
   }
-  await server.setOffline(true)
+  await server.setOffline(true, remaining())
   await server.killForeignSessions(remaining())
 }
 

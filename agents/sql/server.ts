@@ -50,6 +50,8 @@ interface SqlServerPorts {
 
 /** `SET GLOBAL read_only` waits for every commit under way. */
 const readOnlyMs = 2_000
+/** The server ends one session after the other, before it answers: seen to take about a second for a thousand. */
+const offlineMs = 15_000
 /**
  * So long a change of an account's password waits behind each of somebody's locks: both accounts together for less than
  * `passwords.ts` has patience.
@@ -144,7 +146,10 @@ export function createSqlServer(
     ...(group && { group }),
     setReadOnly: async (to, deadlineMs = readOnlyMs) => void (await sql.change(readOnlyStatements[to], deadlineMs)),
     open: async () => void (await sql.change('SET GLOBAL read_only = OFF, GLOBAL offline_mode = OFF', readOnlyMs)),
-    setOffline: async (on) => void (await sql.change(`SET GLOBAL offline_mode = ${on ? 'ON' : 'OFF'}`)),
+    setOffline: async (on, deadlineMs = offlineMs) =>
+      void (await (on
+        ? sql.change('SET GLOBAL offline_mode = ON', deadlineMs)
+        : sql.change('SET GLOBAL offline_mode = OFF'))),
     killForeignSessions: (deadlineMs) => killForeignSessions(sql, deadlineMs),
     killSessions: (ids) => killSessions(sql, ids),
     busySessions: () => busySessions(sql),

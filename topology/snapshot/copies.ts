@@ -119,7 +119,7 @@ export interface BackupsSeen {
     readonly rows?: number
     /** Tables that had the same rows as a replica at the same transactions. Absent where none was told. */
     readonly compared?: number
-    /** That replica, or why there was none. Absent from older agents, and of rehearsals by these. */
+    /** The replica, or why there was none. Absent from older agents, and of rehearsals by these. */
     readonly replica?: string
     readonly notCompared?: string
   } | null

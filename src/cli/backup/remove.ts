@@ -65,7 +65,7 @@ export async function pruneBackups(io: Io, wanted: string | undefined, options: 
   }
 }
 
-/** Whoever may read a store may see what would be deleted. */
+/** A person who may read a store may see what would be deleted. */
 async function requireOwnUnlessDry(
   store: ObjectStore,
   folder: string,

@@ -193,7 +193,7 @@ export const primaries: readonly Mutation[] = [
     rule: 'A demoted primary is offline before it promises.',
     heading: switchover,
     file: demotion,
-    find: '  await server.setOffline(true)\n',
+    find: '  await server.setOffline(true, remaining())\n',
     replace: '',
     family: 'switchovers',
   },
