@@ -12,6 +12,11 @@ export function anyone({ dice, primary, instances }: Scene): string {
   return dice.share() < 0.5 ? primary : dice.pick(instances)
 }
 
+/** In mode async a person decides what becomes of a cluster whose primary lost its volume. */
+function replica({ dice, primary, instances }: Scene): string {
+  return dice.pick(instances.filter((name) => name !== primary))
+}
+
 /** What `regent local fault` does to somebody, and what ends it. */
 function local(name: string, weight: number, fault: LocalFault, end?: LocalFault): Fault {
   return {
@@ -111,7 +116,7 @@ export const processFaults: readonly Fault[] = [
     alone: true,
     leastInstances: 3,
     async strike(scene) {
-      const target = anyone(scene)
+      const target = scene.mode === 'async' ? replica(scene) : anyone(scene)
       await loseVolume(scene.cluster, target)
       return { did: `the volume of ${target} is gone`, heal: () => ended(scene.cluster, target, 'start') }
     },
