@@ -43,24 +43,11 @@ export async function salvage(
       say`the binlogs of ${name} do not have ${counted(gone.count(), 'transaction')} any more (${text(abbreviated(gone.toString()))})`,
     )
   const firstFile = await volume.writeTail(partsOf(source, found))
-  await applyAlone(parts, () => server.applyTail(firstFile, lacking.toString(), order.deadlineMs))
+  await server.applyTail(firstFile, lacking.toString(), order.deadlineMs)
   notices.add(
     'TailSalvaged',
     say`${counted(lacking.count(), 'transaction')} that only ${name} had came from its volume${leftOut(found)}`,
   )
-}
-
-/**
- * A worker of the usual channel that got a transaction in part owns its GTID, and waits for the rest. The applier of
- * the tail would wait for that GTID for ever.
- */
-async function applyAlone({ server }: Pick<Parts, 'server'>, apply: () => Promise<void>): Promise<void> {
-  await server.stopApplier()
-  try {
-    await apply()
-  } finally {
-    await server.startApplier()
-  }
 }
 
 function leftOut({ halfWrittenBytes }: FoundTail): Said {

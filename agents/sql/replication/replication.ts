@@ -218,20 +218,50 @@ export class ReplicationSql {
     await this.#onChannel(`RESET REPLICA ALL FOR CHANNEL '${tailChannel}'`, stopMs)
   }
 
-  /** Nobody connects anywhere: the receiver of that channel is never started. */
+  /**
+   * Nobody connects anywhere: the receiver of that channel is never started. A worker of the usual channel that got a
+   * transaction in part owns its GTID, and waits for the rest. The applier of the tail would wait for that GTID for
+   * ever, so the usual applier stops. After a start of mysqld the part shows only once that worker has begun.
+   */
   async applyTail(firstFile: string, gtids: GtidText, stalledMs: number): Promise<void> {
+    let isAlone = false
+    const stopUsualApplier = async (): Promise<void> => {
+      if (isAlone || !(await this.#gotAPart())) return
+      isAlone = true
+      await this.stopApplier()
+    }
+    try {
+      await stopUsualApplier()
+      await this.#startTail(firstFile)
+      const isApplied = await this.waitApplied(gtids, stalledMs, async () => {
+        await this.#refuseFailedTail()
+        await stopUsualApplier()
+      })
+      if (!isApplied)
+        throw new RegentError('REGENT_TIMED_OUT', say`nothing of the tail was applied for ${stalledMs} ms`)
+    } finally {
+      if (isAlone) await this.startApplier()
+    }
+  }
+
+  async #gotAPart(): Promise<boolean> {
+    const { partial, arriving } = await this.holds()
+    return partial !== '' || arriving !== ''
+  }
+
+  async #startTail(firstFile: string): Promise<void> {
     await this.#sql.change(
       `CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'volume', SOURCE_USER = 'nobody', RELAY_LOG_FILE = ${literal(firstFile)}, RELAY_LOG_POS = 4 FOR CHANNEL '${tailChannel}'`,
       stopMs,
     )
     await this.#sql.changeUnbroken(`START REPLICA SQL_THREAD FOR CHANNEL '${tailChannel}'`, startMs)
-    const isApplied = await this.waitApplied(gtids, stalledMs, async () => {
-      const [row] = await this.#sql.read(tailErrorStatement)
-      const error = textOf(row, 'error')
-      if (error !== '')
-        throw new RegentError('REGENT_SERVER_ERROR', say`the tail cannot be applied: ${reported(error.slice(0, 300))}`)
-    })
-    if (!isApplied) throw new RegentError('REGENT_TIMED_OUT', say`nothing of the tail was applied for ${stalledMs} ms`)
+  }
+
+  async #refuseFailedTail(): Promise<void> {
+    const [row] = await this.#sql.read(tailErrorStatement)
+    const error = textOf(row, 'error')
+    if (error !== '')
+      throw new RegentError('REGENT_SERVER_ERROR', say`the tail cannot be applied: ${reported(error.slice(0, 300))}`)
   }
 
   /** @param look rejects where waiting is of no use */
