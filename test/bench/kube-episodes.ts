@@ -1,3 +1,4 @@
+import { isReady } from '#controller-runtime/objects/conditions.ts'
 import { pods } from '#kube/pods/stateful-set.ts'
 import { manager } from '#kube/names/manager-names.ts'
 import type { KubeCluster } from '../e2e/kube-cluster.ts'
@@ -82,10 +83,7 @@ async function managersReady({ client }: KubeCluster): Promise<boolean> {
     namespace: manager.namespace,
     labelSelector: 'app.kubernetes.io/name=regent',
   })
-  const ready = items.filter(({ status }) =>
-    status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'),
-  )
-  return ready.length >= 2
+  return items.filter(isReady).length >= 2
 }
 
 async function nodeOfLeader(cluster: KubeCluster): Promise<string> {

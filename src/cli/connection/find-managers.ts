@@ -6,6 +6,7 @@ import { createKubeClient } from '#controller-runtime/client/http-kube-client.ts
 import { KubeApiError } from '#controller-runtime/client/kube-api-error.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import type { KubeConnection } from '#controller-runtime/kube-config/kube-config.ts'
+import { isReady } from '#controller-runtime/objects/conditions.ts'
 import { leases } from '#controller-runtime/objects/lease.ts'
 import type { KubeObject, ObjectKey, Resource } from '#controller-runtime/objects/objects.ts'
 import { configMaps } from '#controller-runtime/objects/config-map.ts'
@@ -124,10 +125,6 @@ function usable(all: readonly Pod[], namespace: string, leader: string): readonl
   return able
     .toSorted((one, other) => leads(one) - leads(other))
     .map((pod) => ({ name: pod.metadata.name, port: portOf(pod) }))
-}
-
-function isReady({ status }: Pod): boolean {
-  return status?.conditions?.some(({ type, status: holds }) => type === 'Ready' && holds === 'True') === true
 }
 
 function portOf({ spec }: Pod): number {

@@ -3,6 +3,17 @@ export function timeOf(wallMs: number): string {
   return new Date(wallMs).toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
+/** What of an object says whether the object is ready: a pod, or a kind of ours. */
+interface Conditioned {
+  readonly status?:
+    { readonly conditions?: readonly Pick<ConditionStatus, 'type' | 'status'>[] | undefined } | undefined
+}
+
+/** Condition `Ready` is `True`. No object is not ready. */
+export function isReady(object: Conditioned | undefined): boolean {
+  return object?.status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true
+}
+
 /** What of a condition decides when it changed (`metav1.Condition`). */
 interface ConditionStatus {
   readonly type: string

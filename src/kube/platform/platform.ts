@@ -3,6 +3,7 @@ import { say } from '#common/sentence/sentence.ts'
 import type { Platform, PlatformInstance, PrimaryRoute } from '#common/ports/platform.ts'
 import type { InformerHandler, InformerPort } from '#controller-runtime/informers/informer-port.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
+import { isReady } from '#controller-runtime/objects/conditions.ts'
 import { keyText, type ObjectKey, type OwnerReference } from '#controller-runtime/objects/objects.ts'
 import { applyObject } from '#controller-runtime/changes/server-side-apply.ts'
 import { instanceName } from '#topology/snapshot/member.ts'
@@ -163,7 +164,3 @@ function facts(object: Pod | StatefulSet): string {
 }
 
 const ready: PodState = { trouble: '', isStarting: false }
-
-function isReady(pod: Pod | undefined): boolean {
-  return pod?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true
-}

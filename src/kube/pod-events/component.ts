@@ -2,7 +2,7 @@ import { isPathPart } from '#common/http/kube-path.ts'
 import type { KubeObject, ObjectKey, OwnerReference, Resource } from '#controller-runtime/objects/objects.ts'
 import { controllerOf } from '#controller-runtime/objects/owner-references.ts'
 import { labels } from '../names/names.ts'
-import { statefulSets, type Pod } from '../pods/stateful-set.ts'
+import { statefulSets } from '../pods/stateful-set.ts'
 import { instanceSetLabel, marks } from './marks.ts'
 
 /** What makes the pods of a component: a StatefulSet, or what has the same fields. */
@@ -129,8 +129,4 @@ export function isObjectName(text: string): boolean {
 /** Whether the API server takes it as the value of a label. */
 export function isLabelValue(text: string): boolean {
   return /^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/.test(text)
-}
-
-export function isReady({ status }: Pod): boolean {
-  return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false
 }

@@ -1,5 +1,5 @@
+import { isReady } from '#controller-runtime/objects/conditions.ts'
 import { pods, type Pod } from '../pods/stateful-set.ts'
-import { isReady } from './component.ts'
 import { metadataChange, type Change } from './decision.ts'
 import { marks, roleLabel } from './marks.ts'
 import type { OrderBounds, VersionKind } from './order-bounds.ts'

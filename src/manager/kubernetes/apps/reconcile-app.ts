@@ -9,6 +9,7 @@ import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import type { Reconcile } from '#controller-runtime/controller/controller.ts'
 import type { EventRecorder } from '#controller-runtime/events/event-recorder.ts'
 import type { InformerPort } from '#controller-runtime/informers/informer-port.ts'
+import { isReady } from '#controller-runtime/objects/conditions.ts'
 import { keyOf, keyText, type KubeObject, type ObjectKey, type Resource } from '#controller-runtime/objects/objects.ts'
 import { controllerOf, isControlledBy } from '#controller-runtime/objects/owner-references.ts'
 import { appLabel, apps, type App } from '#kube/app/app.ts'
@@ -182,13 +183,13 @@ async function tell({ client, clock }: ReconcileAppParts, app: App, made: Made, 
   const { deployment, service, trouble } = made
   const seen = { app, deployment, service, trouble, wallMs: clock.wallMs() }
   const first = appStatusOf({ ...seen, pods: [] })
-  const isReady = first.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
-  const pods = isReady || deployment === undefined ? [] : await podsOf(client, app, signal)
+  const areReady = isReady({ status: first })
+  const pods = areReady || deployment === undefined ? [] : await podsOf(client, app, signal)
   const status = pods.length === 0 ? first : appStatusOf({ ...seen, pods })
-  if (isDeepStrictEqual(status, app.status)) return isReady
+  if (isDeepStrictEqual(status, app.status)) return areReady
   const { apiVersion, kind, metadata } = app
   await applyStatus(client, apps, { apiVersion, kind, metadata, status }, { fieldManager: statusManager, signal })
-  return isReady
+  return areReady
 }
 
 async function podsOf(client: KubeClient, app: App, signal: AbortSignal) {
