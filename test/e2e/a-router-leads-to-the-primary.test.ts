@@ -7,7 +7,14 @@ import { patienceMs } from '../support/patience.ts'
 import { openSession, queryWithin } from '../support/sql-session.ts'
 import { Writer } from '../support/writer.ts'
 import type { KubeCluster } from './kube-cluster.ts'
-import { routerHost, routerPods, routersReady, scaleManagers, throughRouter } from './through-router.ts'
+import {
+  routerHost,
+  routerPods,
+  routersReady,
+  scaleManagers,
+  throughRouter,
+  withoutManagers,
+} from './through-router.ts'
 import { expectNothingLost, outageSince, withKubeCluster } from './with-kube-cluster.ts'
 
 const routed = withKubeCluster({ name: 'routed', spec: { router: { drainMs: 5_000 } } })
@@ -55,8 +62,7 @@ it('Without any manager routers go on, and new ones find the primary by the agen
   const cluster = routed.current
   const writer = await Writer.start(throughRouter(cluster))
   const host = (await cluster.pod(await cluster.primary())).status?.podIP
-  await scaleManagers(cluster, 0)
-  try {
+  await withoutManagers(cluster, async () => {
     const goneMs = monotonicMs()
     await writer.next(goneMs, { deadlineMs: patienceMs })
     const old = (await routerPods(cluster)).map(({ metadata }) => metadata.name)
@@ -71,9 +77,7 @@ it('Without any manager routers go on, and new ones find the primary by the agen
     const [one] = await routerPods(cluster)
     expect(await cluster.kubectl('logs', one?.metadata.name ?? '')).toMatch(/is the primary of epoch \d+ by 2 agents/)
     await writer.next(monotonicMs(), { deadlineMs: patienceMs })
-  } finally {
-    await scaleManagers(cluster, 2)
-  }
+  })
   await expectNothingLost(writer)
 })
 

@@ -3,7 +3,7 @@ import { expectBelow } from '../support/expect-below.ts'
 import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import { isMysqld, isOwnCluster, kube, processOf } from './own-cluster.ts'
-import { routersReady, scaleManagers, throughRouter } from './through-router.ts'
+import { routersReady, throughRouter, withoutManagers } from './through-router.ts'
 import { expectNothingLost, outageSince, withKubeCluster } from './with-kube-cluster.ts'
 
 const electing = withKubeCluster({ name: 'electing', spec: { mode: 'group', router: {} } })
@@ -43,14 +43,11 @@ it('there is no manager and the primary’s mysqld dies: the group elects, and t
   const cluster = electing.current
   const writer = await Writer.start(throughRouter(cluster))
   const before = await cluster.primary()
-  await scaleManagers(cluster, 0)
-  try {
+  await withoutManagers(cluster, async () => {
     const killedMs = monotonicMs()
     await cluster.killMysqld(before)
     expectBelow(10_000, await outageSince(writer, 'group: mysqld killed, no manager, through the routers', killedMs))
-  } finally {
-    await scaleManagers(cluster, 2)
-  }
+  })
   await cluster.whole(3, 240_000)
   expect(await cluster.primary()).not.toBe(before)
   await expectNothingLost(writer)

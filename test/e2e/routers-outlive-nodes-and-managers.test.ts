@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeEach, expect, it } from 'vitest'
+import { isReady } from '#controller-runtime/objects/conditions.ts'
 import { manager } from '#kube/names/manager-names.ts'
 import { services } from '#kube/objects/services.ts'
 import type { Pod } from '#kube/pods/stateful-set.ts'
@@ -8,7 +9,7 @@ import { monotonicMs } from '../support/monotonic.ts'
 import { Writer } from '../support/writer.ts'
 import { found, type KubeCluster } from './kube-cluster.ts'
 import { inNetworkOf, isMysqld, isOwnCluster, isRouter, kube, processOf, run } from './own-cluster.ts'
-import { routerPods, routersReady, scaleManagers, throughRouter } from './through-router.ts'
+import { routerPods, routersReady, throughRouter, withoutManagers } from './through-router.ts'
 import { expectNothingLost, outageSince, withKubeCluster } from './with-kube-cluster.ts'
 
 const outlasting = withKubeCluster({ name: 'outlasting', spec: { router: { drainMs: 1_000 } } })
@@ -40,8 +41,7 @@ async function readyOf({ spec, status }: Pod): Promise<boolean> {
 }
 
 async function isReadyByKubernetes(cluster: KubeCluster, { metadata }: Pod): Promise<boolean> {
-  const { status } = await cluster.pod(metadata.name)
-  return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true
+  return isReady(await cluster.pod(metadata.name))
 }
 
 /** The two, by what Kubernetes says of each: the App hears of that a moment later. */
@@ -217,17 +217,14 @@ it('Without any manager the primary’s mysqld dies and comes back, and with man
   const cluster = outlasting.current
   const writer = await Writer.start(throughRouter(cluster))
   const before = await cluster.primary()
-  await scaleManagers(cluster, 0)
-  try {
+  await withoutManagers(cluster, async () => {
     const killedMs = monotonicMs()
     await cluster.killMysqld(before)
     const pauseMs = await outageSince(writer, 'mysqld killed, no manager, through the routers', killedMs, 180_000)
     expectBelow(120_000, pauseMs)
     expect(await cluster.primary()).toBe(before)
     await routersReady(cluster)
-  } finally {
-    await scaleManagers(cluster, 2)
-  }
+  })
   const killedMs = monotonicMs()
   await cluster.killMysqld(before)
   await cluster.otherPrimary(before)

@@ -1,3 +1,4 @@
+import { isReady } from '#controller-runtime/objects/conditions.ts'
 import { apps } from '#kube/app/app.ts'
 import { manager } from '#kube/names/manager-names.ts'
 import { namesOf } from '#kube/names/names.ts'
@@ -46,15 +47,25 @@ export async function scaleManagers(cluster: KubeCluster, replicas: number): Pro
   )
 }
 
+/** Managers are back, and find the cluster whole, however the work ended. */
+export async function withoutManagers(cluster: KubeCluster, work: () => Promise<void>): Promise<void> {
+  await scaleManagers(cluster, 0)
+  try {
+    await work()
+  } finally {
+    await scaleManagers(cluster, 2)
+  }
+}
+
 export async function routersReady(cluster: KubeCluster): Promise<void> {
   const key = { namespace: cluster.namespace, name: namesOf(cluster.name).router }
   let said: string | undefined
   await cluster.until(
     () => `the routers are ready; ${said}`,
     async () => {
-      const { status } = (await cluster.client.get(apps, key)) ?? {}
-      said = status?.sentence
-      return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True')
+      const app = await cluster.client.get(apps, key)
+      said = app?.status?.sentence
+      return isReady(app)
     },
     180_000,
   )
