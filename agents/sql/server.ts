@@ -147,9 +147,7 @@ export function createSqlServer(
     setReadOnly: async (to, deadlineMs = readOnlyMs) => void (await sql.change(readOnlyStatements[to], deadlineMs)),
     open: async () => void (await sql.change('SET GLOBAL read_only = OFF, GLOBAL offline_mode = OFF', readOnlyMs)),
     setOffline: async (on, deadlineMs = offlineMs) =>
-      void (await (on
-        ? sql.change('SET GLOBAL offline_mode = ON', deadlineMs)
-        : sql.change('SET GLOBAL offline_mode = OFF'))),
+      void (await sql.change(`SET GLOBAL offline_mode = ${on ? 'ON' : 'OFF'}`, on ? deadlineMs : undefined)),
     killForeignSessions: (deadlineMs) => killForeignSessions(sql, deadlineMs),
     killSessions: (ids) => killSessions(sql, ids),
     busySessions: () => busySessions(sql),
