@@ -1,4 +1,5 @@
 import { matching, optional, text, type Described } from '#common/input/shapes.ts'
+import type { BackupsSeen } from '#topology/snapshot/copies.ts'
 import { backupStore } from './backup-store.ts'
 import { member, name, version } from './message.ts'
 
@@ -21,18 +22,8 @@ export const archiveSearch = {
 }
 export type ArchiveSearch = Described<typeof archiveSearch>
 
-/** What a rehearsal of a backup came to. An agent of an older version tells the first two alone. */
-export interface StoredProof {
-  readonly verifiedAtMs: number
-  readonly restoreMs: number
-  readonly tables?: number
-  readonly rows?: number
-  /** Tables that had the same rows as `replica` at the same transactions. */
-  readonly compared?: number
-  readonly replica?: string
-  /** Why no table was compared. */
-  readonly notCompared?: string
-}
+/** What a rehearsal of a backup came to. */
+export type StoredProof = Omit<NonNullable<BackupsSeen['verified']>, 'name'>
 
 /** A whole backup; of its parts only how many there are. */
 export interface StoredBackup {

@@ -76,7 +76,7 @@ export const mysqlBackupStatusSchema = Type.Object(
           tables: amount('Tables of applications that were checked.'),
           rows: amount('Rows that were counted in these.'),
           compared: amount('Tables that had the same rows as the replica beside at the same transactions.'),
-          replica: text('That replica.'),
+          replica: text('The replica that the tables were compared with.'),
           notCompared: text('Why no table was compared with a replica.'),
         },
         { description: 'That the backup was restored once; absent while nobody has tried.' },
