@@ -154,8 +154,11 @@ async function healed(
   if (found !== undefined) return found
   const lost = (): string | undefined => lostInTheEnd(cluster, clients)
   // A replica that still applies goes on with that: thousands of writes may be left.
-  for (let [before, now] = [undefined as string | undefined, lost()]; now !== before; [before, now] = [now, lost()])
+  let before: string | undefined
+  do {
+    before = lost()
     await time.runUntil(time.nowMs + appliedMs, () => isOver() || lost() === undefined)
+  } while (!isOver() && lost() !== undefined && lost() !== before)
   return violation() ?? lost()
 }
 
