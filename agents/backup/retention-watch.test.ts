@@ -2,78 +2,25 @@ import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Heard } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
-import { backupName } from '#backup/objects/backup-name.ts'
 import { keyOf } from '#backup/objects/object-key.ts'
 import { manifestText } from '#backup/objects/manifest.ts'
-import { ownerText } from '#backup/objects/owner.ts'
-import { aManifest, aPiece, sourceA } from '#backup/objects/testing.ts'
-import { realWorld } from '#common/ports/real-world.ts'
-import type { BackupTask } from '#failover/protocol/backup-settings.ts'
+import { aManifest, sourceA } from '#backup/objects/testing.ts'
 import { FolderStore } from '#object-store/folder-store.ts'
-import type { ObjectStore } from '#object-store/object-store.ts'
-import { MemoryStore } from '#object-store/testing-store.ts'
+import type { MemoryStore } from '#object-store/testing-store.ts'
 import { learn } from '../instance/learn.ts'
-import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts, watcherOf } from '../testing.ts'
-import { RetentionWatch } from './retention-watch.ts'
-import { StoreWatch } from './store-watch.ts'
+import { replicaOfEpoch3 } from '../testing.ts'
 import { aFolder } from './testing-backups.ts'
-
-const lineage = '00112233445566778899aabbccddeeff'
-const task: BackupTask = {
-  store: { address: 'memory' },
-  retention: { last: 2, days: 0, weeks: 0 },
-  archive: { everySeconds: 5 },
-}
-const hourMs = 3_600_000
-const firstMs = Date.parse('2026-11-20T03:00:00Z')
-/** A backup of each hour, the oldest first. */
-const nameOf = (at: number) => backupName(firstMs + at * hourMs)
-
-/** A store with five whole backups and one run that did not finish, each of a few objects. */
-function aStore(whose = lineage): MemoryStore {
-  const store = new MemoryStore()
-  const put = (key: string, text: string) => void store.objects.set(key, Buffer.from(text))
-  put(
-    keyOf({ kind: 'owner', cluster: 'shop' }),
-    ownerText({ ...{ formatVersion: 1, cluster: 'shop', claimedAtMs: 0 }, lineage: whose }),
-  )
-  for (let at = 0; at < 5; at += 1) {
-    const name = nameOf(at)
-    put(keyOf({ kind: 'begun', cluster: 'shop', name }), '{}')
-    for (const part of [1, 2]) put(keyOf({ kind: 'part', cluster: 'shop', name, part }), 'data')
-    const startedAtMs = firstMs + at * hourMs
-    const times = { startedAtMs, endedAtMs: startedAtMs + 60_000, storedAtMs: startedAtMs + 90_000 }
-    put(keyOf({ kind: 'manifest', cluster: 'shop', name }), manifestText(aManifest({ ...times, name })))
-  }
-  put(keyOf({ kind: 'begun', cluster: 'shop', name: backupName(firstMs - hourMs) }), '{}')
-  return store
-}
-
-async function aPrimary(store: ObjectStore, assignment: object = primaryOfEpoch3) {
-  let nowMs = 1_000
-  const parts = await testParts(new ScriptedServer(aServerState()))
-  const clock = { monotonicMs: () => nowMs, wallMs: () => firstMs + 100 * hourMs + nowMs }
-  Object.assign(parts, { world: { ...realWorld, clock } })
-  await parts.file.update({ promise: 3, assignment: assignment as typeof primaryOfEpoch3 })
-  learn(parts, { fact: 'backupsTold', task })
-  learn(parts, { fact: 'converged', done: true })
-  const port = { lineage, open: async () => ({ store, key: null }) }
-  const [seen, retention] = [new StoreWatch(parts, port), new RetentionWatch(parts, port)].map((one) =>
-    watcherOf(parts, one),
-  )
-  const turn = async () => {
-    learn(parts, { fact: 'leaderHeard', atMs: nowMs })
-    await seen?.look()
-    await retention?.look()
-  }
-  return {
-    parts,
-    turn,
-    retention,
-    later: async (ms: number) => ((nowMs += ms), turn()),
-    passes: (ms: number) => void (nowMs += ms),
-  }
-}
+import {
+  all,
+  firstMs,
+  fiveBackups,
+  hourMs,
+  nameOf,
+  pieceBehind,
+  putManifest,
+  putText,
+  retaining,
+} from './testing-retention.ts'
 
 /** Names of whole backups, and of all that has any object. */
 const left = ({ objects }: MemoryStore) => ({
@@ -89,8 +36,8 @@ const notices = ({
 
 describe('Retention', () => {
   it('deletes what the rule leaves and what did not finish, and tells of each', async () => {
-    const store = aStore()
-    const { parts, turn } = await aPrimary(store)
+    const store = fiveBackups()
+    const { parts, turn } = await retaining(store)
     await turn()
     expect(left(store)).toEqual(two)
     const told = notices(parts)
@@ -100,9 +47,9 @@ describe('Retention', () => {
   })
 
   it('leaves a backup whole that the store locks, says so, and deletes the others', async () => {
-    const store = aStore()
+    const store = fiveBackups()
     for (const key of store.objects.keys()) if (key.includes(`/${nameOf(1)}/`)) store.locked.add(key)
-    const { parts, turn } = await aPrimary(store)
+    const { parts, turn } = await retaining(store)
     await turn()
     expect(left(store).whole).toEqual([nameOf(1), ...two.whole])
     expect([...store.objects.keys()].filter((key) => store.locked.has(key))).toHaveLength(4)
@@ -111,21 +58,14 @@ describe('Retention', () => {
   })
 
   it('leaves a backup that the store locks its binary logs too, and deletes those that are older', async () => {
-    const store = aStore()
-    const pieceAt = (at: number) => {
-      const piece = aPiece({ from: at * 100 + 1, to: (at + 1) * 100, preceding: at * 100 })
-      return keyOf({ kind: 'piece', cluster: 'shop', piece })
-    }
-    for (let at = 0; at < 5; at += 1) {
-      const [name, startedAtMs] = [nameOf(at), firstMs + at * hourMs]
-      const times = { startedAtMs, endedAtMs: startedAtMs + 60_000, storedAtMs: startedAtMs + 90_000 }
-      const manifest = aManifest({ ...times, name, gtids: `${sourceA}:1-${(at + 1) * 100}` })
-      store.objects.set(keyOf({ kind: 'manifest', cluster: 'shop', name }), Buffer.from(manifestText(manifest)))
-      store.objects.set(pieceAt(at), Buffer.from('piece'))
+    const store = fiveBackups()
+    for (const at of all) {
+      putManifest(store, at, `${sourceA}:1-${(at + 1) * 100}`)
+      putText(store, pieceBehind(at), 'piece')
     }
     store.locked.add(keyOf({ kind: 'manifest', cluster: 'shop', name: nameOf(1) }))
-    const { turn, later } = await aPrimary(store)
-    const pieces = () => [0, 1, 2, 3, 4].filter((at) => store.objects.has(pieceAt(at)))
+    const { turn, later } = await retaining(store)
+    const pieces = () => all.filter((at) => store.objects.has(pieceBehind(at)))
     await turn()
     expect(left(store).whole).toEqual([nameOf(1), ...two.whole])
     expect(pieces()).toEqual([2, 3, 4])
@@ -136,11 +76,11 @@ describe('Retention', () => {
   })
 
   it('deletes again once there is a new backup, or after some hours, and not before', async () => {
-    const store = aStore()
-    const { turn, later } = await aPrimary(store)
+    const store = fiveBackups()
+    const { turn, later } = await retaining(store)
     await turn()
     const before = new Map(store.objects)
-    for (const [key, bytes] of aStore().objects) store.objects.set(key, bytes)
+    for (const [key, bytes] of fiveBackups().objects) store.objects.set(key, bytes)
     await later(60_000)
     expect(store.objects.size).toBeGreaterThan(before.size)
     await later(6 * hourMs)
@@ -160,9 +100,9 @@ describe('Retention', () => {
   })
 
   it('removes a run that did not finish also while no backup is whole: that run may be what fills the store', async () => {
-    const store = aStore()
+    const store = fiveBackups()
     for (const key of store.objects.keys()) if (key.endsWith('manifest.json')) store.objects.delete(key)
-    const { turn } = await aPrimary(store)
+    const { turn } = await retaining(store)
     await turn()
     expect([...store.objects.keys()]).toEqual(['shop/owner.json'])
   })
@@ -170,7 +110,7 @@ describe('Retention', () => {
   it('gives up what no writer ended, of backups and of the archive, once that is a day old', async () => {
     const folder = await aFolder()
     const store = await FolderStore.open(folder)
-    for (const [key, bytes] of aStore().objects) await store.putIfAbsent(key, bytes)
+    for (const [key, bytes] of fiveBackups().objects) await store.putIfAbsent(key, bytes)
     const draft = async (path: string, hoursAgo: number) => {
       await mkdir(dirname(join(folder, path)), { recursive: true })
       await writeFile(join(folder, `${path}~0123456789abcdef`), 'a part of that')
@@ -180,19 +120,19 @@ describe('Retention', () => {
     const [ofBackup, ofArchive, underWay] = [`shop/base/${nameOf(3)}/part-000003`, 'shop/binlog/a', 'shop/binlog/b']
     for (const path of [ofBackup, ofArchive]) await draft(path, 25)
     await draft(underWay, 1)
-    const { turn } = await aPrimary(store)
+    const { turn } = await retaining(store)
     await turn()
     const files = (await readdir(folder, { recursive: true })).filter((path) => path.includes('~'))
     expect(files).toEqual([`${underWay}~0123456789abcdef`])
   })
 
   it('deletes nothing beside a manifest of a newer Regent', async () => {
-    const store = aStore()
+    const store = fiveBackups()
     const key = keyOf({ kind: 'manifest', cluster: 'shop', name: nameOf(0) })
     const newer = String(store.objects.get(key)).replace('"formatVersion": 1', '"formatVersion": 3')
     store.objects.set(key, Buffer.from(newer))
     const before = new Map(store.objects)
-    const { parts, turn } = await aPrimary(store)
+    const { parts, turn } = await retaining(store)
     await turn()
     expect(store.objects).toEqual(before)
     expect(notices(parts).join()).toContain(
@@ -201,9 +141,9 @@ describe('Retention', () => {
   })
 
   it('keeps a backup whose manifest was changed, and deletes the others', async () => {
-    const store = aStore()
+    const store = fiveBackups()
     store.objects.set(keyOf({ kind: 'manifest', cluster: 'shop', name: nameOf(0) }), Buffer.from('nonsense'))
-    const { turn } = await aPrimary(store)
+    const { turn } = await retaining(store)
     await turn()
     expect(left(store).any).toEqual([nameOf(0), ...two.any])
   })
@@ -212,19 +152,19 @@ describe('Retention', () => {
     ['in the folder of another cluster of that name', 'ffeeddccbbaa9988'],
     ['in a folder that nobody claimed', undefined],
   ])('deletes nothing %s', async (_, whose) => {
-    const store = aStore(whose)
+    const store = fiveBackups(whose)
     if (whose === undefined) store.objects.delete(keyOf({ kind: 'owner', cluster: 'shop' }))
     const before = new Map(store.objects)
-    const { turn } = await aPrimary(store)
+    const { turn } = await retaining(store)
     await turn()
     expect(store.objects).toEqual(before)
   })
 
   it('is of the primary alone, and of one that hears a manager that leads', async () => {
-    const store = aStore()
+    const store = fiveBackups()
     const before = new Map(store.objects)
-    await (await aPrimary(store, replicaOfEpoch3)).turn()
-    const cutOff = await aPrimary(store)
+    await (await retaining(store, { assignment: replicaOfEpoch3 })).turn()
+    const cutOff = await retaining(store)
     learn(cutOff.parts, { fact: 'converged', done: false })
     await cutOff.turn()
     learn(cutOff.parts, { fact: 'converged', done: true })
@@ -236,14 +176,14 @@ describe('Retention', () => {
   })
 
   it('that a store refuses is told once, and is tried again after ten minutes', async () => {
-    const store = aStore()
+    const store = fiveBackups()
     const remove = store.delete.bind(store)
     let tries = 0
     store.delete = async () => {
       tries += 1
       throw new Error('the object is locked')
     }
-    const { parts, turn, later } = await aPrimary(store)
+    const { parts, turn, later } = await retaining(store)
     await turn()
     await later(300_000)
     await later(300_000)

@@ -2,30 +2,24 @@ import { mkdir, open, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { BackUp } from '#agents/backup/back-up.ts'
-import { RetentionWatch } from '#agents/backup/retention-watch.ts'
-import { StoreWatch } from '#agents/backup/store-watch.ts'
 import { aFolder, lineage, mebibyte, said } from '#agents/backup/testing-backups.ts'
-import { learn } from '#agents/instance/learn.ts'
+import { putProof, retaining } from '#agents/backup/testing-retention.ts'
 import { freshState, StoredStateFile } from '#agents/instance/stored-state.ts'
 import { LeftoverCopy } from '#agents/lifecycle/mysql/data-dump.ts'
 import {
   anAgentConfig,
   aServerState,
   MemoryDisk,
-  primaryOfEpoch3,
   replicaOfEpoch3,
   ScriptedProcess,
   ScriptedServer,
   testParts,
-  watcherOf,
 } from '#agents/testing.ts'
 import { createVolume } from '#agents/volume/volume.ts'
 import { keyOf } from '#backup/objects/object-key.ts'
-import { verificationText } from '#backup/objects/verification.ts'
 import { planOf } from '#backup/transfer/plan-from-store.ts'
 import { backupsOf, readManifest } from '#backup/transfer/stored-manifests.ts'
 import { verifyBackup } from '#backup/transfer/verify-backup.ts'
-import { realWorld } from '#common/ports/real-world.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
 import { atEachStep, Life, moments } from './testing-life.ts'
 
@@ -89,30 +83,19 @@ async function fileWith(path: string, bytes: number): Promise<void> {
 
 /** A primary deletes what one backup beside the newest verified one does not need, a day and more after the last. */
 async function retains(store: MemoryStore): Promise<void> {
-  const parts = await testParts(new ScriptedServer(aServerState()))
-  const clock = { monotonicMs: () => 1_000, wallMs: () => Date.parse('2026-11-29T04:00:00Z') }
-  Object.assign(parts, { world: { ...realWorld, clock } })
-  await parts.file.update({ promise: 3, assignment: primaryOfEpoch3 })
-  const retention = { last: 1, days: 0, weeks: 0 }
-  learn(parts, {
-    fact: 'backupsTold',
-    task: { store: { address: 'memory' }, retention, archive: { everySeconds: 0 } },
-  })
-  learn(parts, { fact: 'converged', done: true })
-  learn(parts, { fact: 'leaderHeard', atMs: 1_000 })
-  const port = { lineage, open: async () => ({ store, key: null }) }
-  for (const watch of [new StoreWatch(parts, port), new RetentionWatch(parts, port)])
-    await watcherOf(parts, watch).look()
+  const task = {
+    store: { address: 'memory' },
+    retention: { last: 1, days: 0, weeks: 0 },
+    archive: { everySeconds: 0 },
+  }
+  await (await retaining(store, { task, wallMs: Date.parse('2026-11-29T04:00:00Z') })).turn()
 }
 
 /** A store with one whole backup that was restored once. */
 async function aStore(): Promise<MemoryStore> {
   const store = new MemoryStore()
   expect((await backsUp(await aMachine(), store, { name: older })).made).toMatchObject({ stage: 'done' })
-  const place = { cluster: 'shop', lineage, name: older, key: null }
-  const proof = { verifiedAtMs: 1, restoreMs: 1, gtids: '', reachedMs: 1, tables: 1, rows: 1 }
-  const text = verificationText({ formatVersion: 1, ...proof }, place)
-  store.objects.set(keyOf({ kind: 'verified', cluster: 'shop', name: older }), Buffer.from(text))
+  putProof(store, older)
   return store
 }
 
