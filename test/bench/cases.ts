@@ -8,7 +8,6 @@ import { Writer } from '../support/writer.ts'
 import { measureOutage } from './outage.ts'
 import { measureCost } from './process-cost.ts'
 import type { CaseResult } from './report.ts'
-import { measureRouter } from './router.ts'
 import { measureRoleProbe } from './role-probe.ts'
 import { stepsOf } from './steps.ts'
 
@@ -35,8 +34,6 @@ interface CaseOptions {
   readonly told: Told
   /** A second writer goes through the router of the cluster. */
   readonly router: boolean
-  /** Idle sessions of case `router`. */
-  readonly sessions: number
   /** Between the machines of the cluster; the writer is on one of its own then. */
   readonly cable?: Cable & { readonly writerWrapper: readonly string[] }
 }
@@ -48,11 +45,10 @@ const restMs = 1_000
 /** Runs one case on a cluster that is whole. Case `agent` goes on without a cluster, in `lifecycle.ts`. */
 export async function runCase(
   cluster: TestCluster,
-  name: BenchCase,
+  name: Exclude<BenchCase, 'router'>,
   options: CaseOptions,
 ): Promise<readonly CaseResult[]> {
   const { runs, told } = options
-  if (name === 'router') return measureRouter(cluster, options)
   if (name === 'agent') return [await idle(cluster), await measureRoleProbe(cluster, runs)]
   if (name === 'servers') return [await atTheServers(cluster, runs, told)]
   if (name === 'outage') return [await measureOutage(cluster, { runs, told })]

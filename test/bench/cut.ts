@@ -40,7 +40,7 @@ export async function measureCut({ runs, instances, mode, told }: CutOptions): P
     }
     try {
       await cluster.whole(instances)
-      return await runCase(cluster, 'cut', { runs, told, router: false, sessions: 0, cable })
+      return await runCase(cluster, 'cut', { runs, told, router: false, cable })
     } catch (error) {
       process.stderr.write(`${(await diagnose(cluster)).join('\n')}\n`)
       throw error

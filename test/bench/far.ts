@@ -42,5 +42,5 @@ async function inTurn(cluster: TestCluster, options: FarOptions, mha: MhaRuns): 
 }
 
 async function failedOver(cluster: TestCluster, { event, runs, told }: FarOptions): Promise<CaseResult> {
-  return joined(await runCase(cluster, event, { runs, told, router: false, sessions: 0 }))
+  return joined(await runCase(cluster, event, { runs, told, router: false }))
 }

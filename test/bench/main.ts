@@ -14,6 +14,7 @@ import { describeMachine } from './machine.ts'
 import { markdownTable, measuredParts, replaceMeasured, type MeasuredPart } from './measured-page.ts'
 import { MhaRuns } from './mha-runs.ts'
 import { measureRouterCost } from './routed.ts'
+import { measureRouter } from './router.ts'
 import { asJson, headOf, lostIn, rowsOf, tableOf, type CaseResult } from './report.ts'
 import { measureFarWithLoss } from './far-with-loss.ts'
 import { measureWatching } from './watching.ts'
@@ -88,7 +89,10 @@ async function onItsOwnCluster(
   const cluster = await startCluster({ name: 'bench', instances, spec: { mode }, flags: router ? ['--router'] : [] })
   try {
     await cluster.whole(instances)
-    const measured = await runCase(cluster, name, { runs, told, router, sessions })
+    const measured =
+      name === 'router'
+        ? await measureRouter(cluster, { runs, sessions, told })
+        : await runCase(cluster, name, { runs, told, router })
     return router ? [...measured, await measureRouterCost(cluster)] : measured
   } catch (error) {
     process.stderr.write(`${(await diagnose(cluster)).join('\n')}\n`)

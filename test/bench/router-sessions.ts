@@ -3,13 +3,11 @@ import type { Connection } from 'mysql2/promise'
 import { processesOf } from '#local/processes/cluster-processes.ts'
 import type { TestCluster } from '../support/cluster.ts'
 import { monotonicMs } from '../support/monotonic.ts'
-import { openSession, queryWithin, type Login } from '../support/sql-session.ts'
+import { openMany, openSession, queryWithin, type Login } from '../support/sql-session.ts'
 import { rssOf } from './process-cost.ts'
 import type { CaseResult } from './report.ts'
 
 const deadlineMs = 60_000
-/** So many logins at a time. */
-const atOnce = 50
 const restMs = 2_000
 /** A client that is refused comes again after that. */
 const againMs = 20
@@ -27,7 +25,7 @@ export async function measureIdleSessions(cluster: TestCluster, login: Login, se
     samples.set(`both, ${when}`, [taken.reduce((sum, one) => sum + one, 0)])
   }
   await note('no session')
-  const opened = await openMany(login, sessions)
+  const opened = await openMany(sessions, () => openSession(login, deadlineMs))
   await note(`${sessions} idle sessions`)
   const [held] = await cluster.sql(
     await cluster.primary(),
@@ -50,7 +48,7 @@ export async function measureMovedSessions(
   const samples = new Map<string, number[]>()
   const add = (what: string, value: number) => samples.set(what, [...(samples.get(what) ?? []), value])
   for (let run = 1; run <= runs; run++) {
-    const opened = await openMany(login, moved)
+    const opened = await openMany(moved, () => openSession(login, deadlineMs))
     await sleep(restMs)
     const over = Promise.all(opened.map((session) => movedOf(session, login)))
     await cluster.switchover()
@@ -88,13 +86,4 @@ async function movedOf(
       await sleep(againMs)
     }
   }
-}
-
-async function openMany(login: Login, sessions: number): Promise<readonly Connection[]> {
-  const opened: Connection[] = []
-  while (opened.length < sessions) {
-    const next = Math.min(atOnce, sessions - opened.length)
-    opened.push(...(await Promise.all(Array.from({ length: next }, () => openSession(login, deadlineMs)))))
-  }
-  return opened
 }

@@ -26,6 +26,19 @@ export async function openSession(login: Login, deadlineMs: number): Promise<Con
   return connection
 }
 
+/** So many logins at a time. */
+const loginsAtOnce = 50
+
+/** So many sessions, a few at a time. */
+export async function openMany(count: number, open: () => Promise<Connection>): Promise<readonly Connection[]> {
+  const opened: Connection[] = []
+  while (opened.length < count) {
+    const next = Math.min(loginsAtOnce, count - opened.length)
+    opened.push(...(await Promise.all(Array.from({ length: next }, open))))
+  }
+  return opened
+}
+
 /** The rows of one query. Rejects, and drops the session, when they are not there within `deadlineMs`. */
 export async function queryWithin(
   connection: Connection,

@@ -1,5 +1,6 @@
 import type { Connection } from 'mysql2/promise'
 import { afterEach, expect, it } from 'vitest'
+import { openMany } from '#test/support/sql-session.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 import { Writer } from '#test/support/writer.ts'
 
@@ -7,7 +8,6 @@ const shop = withCluster()
 const sessions: Connection[] = []
 /** A server needs about a millisecond to end a session, and more on a busy machine. */
 const many = 1_500
-const atOnce = 20
 
 afterEach(() => {
   for (const session of sessions.splice(0)) session.destroy()
@@ -16,13 +16,7 @@ afterEach(() => {
 async function openSessions(instance: string): Promise<void> {
   const cluster = shop.current
   await cluster.sql(instance, `set global max_connections = ${many + 500}`)
-  for (let left = many; left > 0; left -= atOnce) {
-    const opened = Array.from({ length: atOnce }, () => cluster.session(instance, 'client', 60_000))
-    for (const session of await Promise.all(opened)) {
-      session.on('error', () => undefined)
-      sessions.push(session)
-    }
-  }
+  sessions.push(...(await openMany(many, () => cluster.session(instance, 'client', 60_000))))
 }
 
 async function countSessions(instance: string): Promise<number> {
