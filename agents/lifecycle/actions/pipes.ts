@@ -20,7 +20,7 @@ export interface GuardedPipe extends Pipe {
 
 const atATime = 32
 /** Free pipes that are kept. Many calls at once may leave more; these are given up. */
-const mostFree = 64
+export const mostFreePipes = 64
 /** Linux: a file that is held, and not opened. Node has no name for it. */
 const holdOnly = 0x200000
 
@@ -55,7 +55,9 @@ export class Pipes {
       let isDone = false
       // Only then has every writer closed the pipe.
       stream.once('end', () => (isDone = true))
-      stream.once('close', () => (isDone && this.#free.length < mostFree ? this.#free.push(held) : closeSync(held)))
+      stream.once('close', () =>
+        isDone && this.#free.length < mostFreePipes ? this.#free.push(held) : closeSync(held),
+      )
       return { stream, commandFd }
     })
   }
