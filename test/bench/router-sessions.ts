@@ -38,7 +38,8 @@ export async function measureIdleSessions(cluster: TestCluster, login: Login, se
 
 /**
  * So many sessions at a switchover, from the moment the first ends: until the last has ended, and until all have
- * connected again and had an answer.
+ * connected again and had an answer. Clients wait with that for the last: on the processors of the servers their logins
+ * would be measured.
  */
 export async function measureMovedSessions(
   cluster: TestCluster,
@@ -50,38 +51,38 @@ export async function measureMovedSessions(
   for (let run = 1; run <= runs; run++) {
     const opened = await openMany(moved, () => openSession(login, deadlineMs))
     await sleep(restMs)
-    const over = Promise.all(opened.map((session) => movedOf(session, login)))
+    const over = Promise.all(opened.map(endOf))
     await cluster.switchover()
-    const times = await over
-    const firstMs = Math.min(...times.map(({ endedMs }) => endedMs))
-    const endedMs = Math.max(...times.map((one) => one.endedMs)) - firstMs
-    const backMs = times.map((one) => one.againMs - firstMs)
+    const ends = await over
+    const firstMs = Math.min(...ends)
+    const back = (await Promise.all(opened.map(() => answeredTo(login)))).map((atMs) => atMs - firstMs)
+    const endedMs = Math.max(...ends) - firstMs
+    const backMs = Math.max(...back)
     add(`all ${moved} have ended`, endedMs)
-    add('half of them have an answer again', backMs.toSorted((a, b) => a - b)[Math.floor(moved / 2)] ?? NaN)
-    add('all of them have an answer again', Math.max(...backMs))
-    told(
-      `${moved} sessions ${run}/${runs}: ended in ${Math.round(endedMs)} ms, back ${Math.round(Math.max(...backMs))} ms`,
-    )
+    add('half of them have an answer again', back.toSorted((a, b) => a - b)[Math.floor(moved / 2)] ?? NaN)
+    add('all of them have an answer again', backMs)
+    told(`${moved} sessions ${run}/${runs}: ended in ${Math.round(endedMs)} ms, back ${Math.round(backMs)} ms`)
     await cluster.whole()
   }
   return { name: `${moved} sessions, ms after the first ended`, unit: '', samples, lost: 0, acknowledged: 0 }
 }
 
-/** An idle session is ended by the router: its client connects again at once, and asks. */
-async function movedOf(
-  session: Connection,
-  login: Login,
-): Promise<{ readonly endedMs: number; readonly againMs: number }> {
+/** When the session was ended at the other side. */
+async function endOf(session: Connection): Promise<number> {
   const ended = new Promise((resolve) => session.on('error', resolve).on('end', resolve))
   if ((await Promise.race([ended, sleep(deadlineMs, 'late')])) === 'late') throw new Error('a session did not end')
-  const endedMs = monotonicMs()
   session.destroy()
+  return monotonicMs()
+}
+
+/** When a new session had its first answer. */
+async function answeredTo(login: Login): Promise<number> {
   for (;;) {
     try {
-      const next = await openSession(login, deadlineMs)
-      await queryWithin(next, 'select 1', deadlineMs)
-      next.destroy()
-      return { endedMs, againMs: monotonicMs() }
+      const session = await openSession(login, deadlineMs)
+      await queryWithin(session, 'select 1', deadlineMs)
+      session.destroy()
+      return monotonicMs()
     } catch {
       await sleep(againMs)
     }
