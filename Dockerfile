@@ -21,6 +21,11 @@ FROM ${BASE}
 RUN command -v haproxy >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends haproxy && rm -rf /var/lib/apt/lists/*; }
 COPY --from=build /packages/node_modules /opt/regent/node_modules
 COPY --from=build /regent /opt/regent
+# Node finds what it compiled by path, content and user.
+ENV NODE_COMPILE_CACHE=/opt/regent/compiled
+RUN install -d -m 777 "$NODE_COMPILE_CACHE" \
+  && setpriv --reuid 65532 --regid 65532 --clear-groups sh /opt/regent/scripts/node24 /opt/regent/scripts/compile.ts \
+  && chown -R 0:0 "$NODE_COMPILE_CACHE" && chmod -R a+rX,go-w "$NODE_COMPILE_CACHE"
 USER 65532:65532
 RUN ["/opt/regent/bin/regent", "--help"]
 ENTRYPOINT ["/opt/regent/bin/regent"]

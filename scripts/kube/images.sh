@@ -119,7 +119,7 @@ regent_key() {
   {
     debian_key haproxy
     find src agents topology failover bin -type f ! -name '*.test.ts' ! -name 'testing*.ts' -print0 | sort -z | xargs -0 sha256sum
-    sha256sum scripts/node24 LICENSE package.json package-lock.json Dockerfile .dockerignore scripts/kube/builder.Dockerfile
+    sha256sum scripts/node24 scripts/compile.ts LICENSE package.json package-lock.json Dockerfile .dockerignore scripts/kube/builder.Dockerfile
   } | short_hash
 }
 
