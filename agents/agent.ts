@@ -3,6 +3,7 @@ import type { Disk, Machine, Timer, Transport, World } from '#common/ports/ports
 import { regentVersion } from '#common/version.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import { Watches } from '#common/watch/watches.ts'
+import type { Follower } from '#failover/protocol/message.ts'
 import type { OrderAnswer } from '#failover/protocol/order.ts'
 import type { FactView } from '#failover/protocol/word.ts'
 import type { Timings } from '#failover/protocol/timings.ts'
@@ -112,7 +113,7 @@ export class Agent implements AgentHandlers {
   readonly #seeding: Seeding
   readonly #holeCloser: HoleCloser
   readonly #binlogArchiver: BinlogArchiver
-  readonly #listeners = new Set<StreamListener>()
+  readonly #listeners = new Map<StreamListener, Follower>()
   #heartbeat: Timer | null = null
   #publishing = false
   #readyUntilMs = -Infinity
@@ -140,6 +141,7 @@ export class Agent implements AgentHandlers {
       clientCertificate: ports.certificateFolders
         ? new ClientCertificate(ports.certificateFolders, { process, server, notices, world }, () => this.#observed())
         : null,
+      routers: () => [...this.#listeners.values()].filter((follower) => follower === 'router').length,
       changed,
       wake: () => this.#converger.wake(),
       facts: new FactLog(world.clock),
@@ -306,8 +308,8 @@ export class Agent implements AgentHandlers {
     return this.#parts.facts.list
   }
 
-  subscribe(listener: StreamListener): () => void {
-    this.#listeners.add(listener)
+  subscribe(listener: StreamListener, follower: Follower = 'manager'): () => void {
+    this.#listeners.set(listener, follower)
     return () => this.#listeners.delete(listener)
   }
 
@@ -379,7 +381,7 @@ export class Agent implements AgentHandlers {
 
   /** Nothing is new; the agent is there. */
   #beat(): void {
-    for (const listener of this.#listeners) listener(null)
+    for (const listener of this.#listeners.keys()) listener(null)
   }
 
   #hasGoal(): boolean {
@@ -402,7 +404,7 @@ export class Agent implements AgentHandlers {
       this.#publishing = false
       if (this.#listeners.size === 0) return
       const observation = this.observation()
-      for (const listener of this.#listeners) listener(observation)
+      for (const listener of this.#listeners.keys()) listener(observation)
     })
   }
 }

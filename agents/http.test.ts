@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { request, type RequestOptions } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -252,6 +253,19 @@ describe('an agent', () => {
     expect(answer.text).not.toContain(token)
     expect(obey).not.toHaveBeenCalled()
     expect(subscribe).not.toHaveBeenCalled()
+  })
+
+  it.each([
+    ['?follower=router', 'router'],
+    ['?follower=manager', 'manager'],
+    ['?follower=nobody', 'manager'],
+    ['', 'manager'],
+  ])('followed at /v1/observations%s is followed by a %s', async (query, follower) => {
+    const { subscribe, port } = await anAgent()
+    const outgoing = request({ port, path: `/v1/observations${query}`, headers: { authorization: bearer } }).end()
+    await once(outgoing, 'response')
+    outgoing.destroy()
+    expect(subscribe).toHaveBeenCalledExactlyOnceWith(expect.any(Function), follower)
   })
 
   it('takes a body of 32 MiB', async () => {

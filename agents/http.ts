@@ -10,7 +10,7 @@ import { createTlsServer } from '#common/tls/tls-server.ts'
 import { mayCall, ownTlsName } from '#common/tls/tls-names.ts'
 import { complaintAboutPeer, type CertificateSource } from '#common/tls/tls.ts'
 import { problemContentType, problemOf, type Problem } from '#common/http/problem.ts'
-import { observationsRoute } from '#failover/protocol/message.ts'
+import { followerIn, observationsRoute, type Follower } from '#failover/protocol/message.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 
 /** Gets every new observation, and null as often as a heartbeat is due. */
@@ -20,7 +20,7 @@ export type StreamListener = (observation: Observation | null) => void
 export interface AgentHandlers {
   observation(): Observation
   /** Calls `listener` after every change until the returned function is called. */
-  subscribe(listener: StreamListener): () => void
+  subscribe(listener: StreamListener, follower: Follower): () => void
   /** By route path; resolves to the JSON answer. */
   readonly orders: ReadonlyMap<string, (body: unknown) => Promise<unknown>>
   isLive(): boolean
@@ -184,7 +184,7 @@ function streamObservations(handlers: AgentHandlers, { request, response }: Exch
     if (response.writableLength > 4 * 1024 * 1024) response.destroy()
     else response.write(observation === null ? '\n' : `${withParts(observation)}\n`)
   }
-  const unsubscribe = handlers.subscribe(send)
+  const unsubscribe = handlers.subscribe(send, followerIn(request.url ?? ''))
   response.on('close', unsubscribe)
   send(handlers.observation())
 }

@@ -117,6 +117,7 @@ export class ScriptedServer implements ServerPort {
   readonly killForeignSessions = async (): Promise<void> => void this.calls.push('killForeignSessions')
   readonly killSessions: ServerPort['killSessions'] = async (ids) => void this.calls.push(`kill ${ids.join(',')}`)
   busySessions = async (): Promise<number> => 0
+  foreignSessions = async (): Promise<number> => 0
   readonly endBusySessions = async (): Promise<void> => void this.calls.push('end busy sessions')
   openChanges: ServerPort['openChanges'] = async () => this.state.openChanges ?? []
   readonly waitingSessions = async (): Promise<number> => this.waiting
@@ -287,6 +288,7 @@ export async function testParts(
     answersAlone: ({ assignment }) => assignment?.role === 'primary' && assignment.group === undefined,
     clientCertificate: null,
     observer: new Observer({ process, server, volume, clock, timers, timings }, () => undefined),
+    routers: () => 0,
     changed: () => undefined,
     wake: () => undefined,
     facts: new FactLog(clock),

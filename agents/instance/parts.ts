@@ -59,6 +59,8 @@ export interface Parts extends Learner {
   readonly observer: ObserverPort
   /** In mode `group` alone. */
   readonly expulsion?: ExpulsionPort
+  /** How many routers follow what this agent observes. */
+  readonly routers: () => number
   /** Something that is reported is different now. */
   readonly changed: () => void
   /** Something was found out that a pass must see. */

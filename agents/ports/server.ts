@@ -48,6 +48,8 @@ export interface ServerPort {
   killForeignSessions(deadlineMs?: number): Promise<void>
   /** Ends these sessions, without waiting for what they undo. A session that is gone already need not be ended. */
   killSessions(ids: readonly number[]): Promise<void>
+  /** Sessions that `killForeignSessions` ends. */
+  foreignSessions(): Promise<number>
   /** Sessions of others that run a statement or hold a transaction open. */
   busySessions(): Promise<number>
   /**

@@ -123,6 +123,23 @@ describe('demotion', () => {
     expect(server.calls).toEqual(['open'])
   })
 
+  it('tells routers as soon as no writes are taken, and ends what they leave', async () => {
+    const server = new ScriptedServer(acknowledged)
+    const parts = await testParts(server)
+    server.foreignSessions = async () => {
+      server.calls.push('look')
+      expect(parts.observer.server?.superReadOnly).toBe(true)
+      return 0
+    }
+    const close = server.setReadOnly
+    server.setReadOnly = async (to, deadlineMs) => {
+      await close(to, deadlineMs)
+      server.state = { ...server.state, superReadOnly: true }
+    }
+    await demote({ ...parts, routers: () => 1 }, order)
+    expect(server.calls).toEqual(['readOnly closed', 'look', 'offline on', 'killForeignSessions'])
+  })
+
   it('leaves the server closed and offline, and only then ends the sessions of others, so that nobody comes back', async () => {
     const server = new ScriptedServer(acknowledged)
     const parts = await testParts(server)

@@ -7,9 +7,10 @@ import type { ServerState } from '#topology/snapshot/observation.ts'
 import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
+import { letRoutersEnd } from '../guard/routed-sessions.ts'
 import { giveGrace, refuseWithoutTimeToUndo, undoLargeChanges } from '../guard/undoing.ts'
 
-type DemotionParts = Learner & Pick<Parts, 'file' | 'observer' | 'server' | 'world'>
+type DemotionParts = Learner & Pick<Parts, 'file' | 'observer' | 'routers' | 'server' | 'world'>
 
 /** How often a condition without an event is looked at again. */
 const pollMs = 2
@@ -109,6 +110,7 @@ async function stopWrites(parts: DemotionParts, deadlineMs: number): Promise<voi
     await server.killForeignSessions(remaining())
     await server.setReadOnly('closed', remaining())
   }
+  await letRoutersEnd(parts, deadlineMs)
   await server.setOffline(true, remaining())
   await server.killForeignSessions(remaining())
 }

@@ -33,7 +33,13 @@ import { setSemiSyncReplica, setSemiSyncSource } from './replication/semi-sync.t
 import { shutDown } from './connections/shutdown.ts'
 import { openChangesIn, openChangesStatement } from './connections/open-changes.ts'
 import { killDumpThreads, waitSessionsGone } from './connections/dump-threads.ts'
-import { busySessions, endBusySessions, killForeignSessions, killSessions } from './connections/sessions.ts'
+import {
+  busySessions,
+  endBusySessions,
+  foreignSessions,
+  killForeignSessions,
+  killSessions,
+} from './connections/sessions.ts'
 import { StateReader } from './state.ts'
 import { lookAgainMs, textOf, type RowsOfEach, type Sql } from './connections/statements.ts'
 import { volumeLayout } from '../instance/volume-layout.ts'
@@ -150,6 +156,7 @@ export function createSqlServer(
       void (await sql.change(`SET GLOBAL offline_mode = ${on ? 'ON' : 'OFF'}`, on ? deadlineMs : undefined)),
     killForeignSessions: (deadlineMs) => killForeignSessions(sql, deadlineMs),
     killSessions: (ids) => killSessions(sql, ids),
+    foreignSessions: () => foreignSessions(sql),
     busySessions: () => busySessions(sql),
     endBusySessions: () => endBusySessions(sql),
     openChanges: async () => openChangesIn(await sql.read(openChangesStatement)),

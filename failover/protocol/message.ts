@@ -18,6 +18,18 @@ export const orderVersion = 1
 /** Where an agent streams what it observes. */
 export const observationsRoute = '/v1/observations'
 
+/** Who follows what an agent observes. */
+export type Follower = 'manager' | 'router'
+
+/** An agent that does not know of followers takes each for a manager. */
+export function observationsPath(follower: Follower): string {
+  return `${observationsRoute}?follower=${follower}`
+}
+
+export function followerIn(path: string): Follower {
+  return path === observationsPath('router') ? 'router' : 'manager'
+}
+
 /** What messages are made of. Each is checked strictly: an unknown key or a wrong type refuses the whole message. */
 export const name = text(1, 64)
 export const names = listOf(name, 64)

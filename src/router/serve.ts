@@ -60,7 +60,7 @@ export async function serve(served: ServedRouter): Promise<void> {
   const router = new Router({
     cluster,
     settings,
-    feed: createHttpFeed({ token, tls: served.tls }),
+    feed: createHttpFeed({ token, tls: served.tls, follower: 'router' }),
     proxy: haproxy,
     // Each cluster has a token of its own.
     memory: await EpochFile.open({ path: join(folder, 'epoch.json'), secret: token, warn }),

@@ -2,6 +2,7 @@ import type { Agent } from '#agents/agent.ts'
 import { codeOf, described, RegentError } from '#common/errors/errors.ts'
 import { say, type Sayable } from '#common/sentence/sentence.ts'
 import type { Transport } from '#common/ports/ports.ts'
+import type { Follower } from '#failover/protocol/message.ts'
 import type { AgentFeed, FeedListener } from '#manager/loop/agent-feed.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { asJson } from './as-json.ts'
@@ -100,7 +101,12 @@ const lookMs = 250
 const silentMs = 1_200
 
 /** The streams of observations that one manager reads. */
-export function simulatedFeed(from: string, life: ProcessLife, ports: TransportPorts): AgentFeed {
+export function simulatedFeed(
+  from: string,
+  life: ProcessLife,
+  ports: TransportPorts,
+  follower: Follower = 'manager',
+): AgentFeed {
   const { time, network, at } = ports
   return {
     follow(address, _whom, listener) {
@@ -114,7 +120,7 @@ export function simulatedFeed(from: string, life: ProcessLife, ports: TransportP
           listener.blind?.(blind.message)
           return null
         }
-        return new Stream(to.listening, { ...ports, from, life }, listener)
+        return new Stream(to.listening, { ...ports, from, life, follower }, listener)
       }
       const look = (): void => {
         if (ended || life.isDead) return stream?.close()
@@ -159,6 +165,7 @@ function asSent(observation: Observation): Observation {
 interface StreamPorts extends Pick<TransportPorts, 'time' | 'network' | 'observed'> {
   readonly from: string
   readonly life: ProcessLife
+  readonly follower: Follower
 }
 
 /** One connection: what was said first arrives first, and after what is lost nothing arrives. */
@@ -177,7 +184,7 @@ class Stream {
     this.#ports = ports
     this.#listener = listener
     this.heardAtMs = ports.time.nowMs
-    this.#unsubscribe = of.agent.subscribe((observation) => this.#send(observation))
+    this.#unsubscribe = of.agent.subscribe((observation) => this.#send(observation), ports.follower)
     of.connections.add(this.#end)
     of.life.enter(() => this.#send(of.agent.observation()))
   }

@@ -23,7 +23,7 @@ export const ownUser = "SUBSTRING_INDEX(USER(), '@', 1)"
 export const foreign = String.raw`t.PROCESSLIST_ID IS NOT NULL AND t.NAME NOT LIKE 'thread/sql/replica%' AND t.NAME NOT LIKE 'thread/sql/slave%' AND t.NAME <> 'thread/sql/event_scheduler' AND t.PROCESSLIST_USER IS NOT NULL
   AND t.PROCESSLIST_USER NOT IN (${ownUser}, 'system user', 'event_scheduler', 'unauthenticated user') AND t.PROCESSLIST_USER NOT LIKE 'regent\_r\_%' AND t.PROCESSLIST_USER <> '${groupUser}' AND t.PROCESSLIST_COMMAND NOT LIKE 'Binlog Dump%'`
 
-const foreignSessions = `SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user FROM performance_schema.threads t WHERE ${foreign}`
+const readForeign = `SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user FROM performance_schema.threads t WHERE ${foreign}`
 const rollingBack = `SELECT trx_mysql_thread_id AS id FROM information_schema.INNODB_TRX WHERE trx_state = 'ROLLING BACK'`
 
 /**
@@ -35,7 +35,7 @@ export async function killForeignSessions(sql: Sql, deadlineMs = goneMs): Promis
   const killed = new Set<number>()
   const gone = await sql.until(async () => {
     left.clear()
-    for (const row of await sql.read(foreignSessions)) left.set(numberOf(row, 'id'), textOf(row, 'user'))
+    for (const row of await sql.read(readForeign)) left.set(numberOf(row, 'id'), textOf(row, 'user'))
     if (left.size === 0) return true
     // Its row in the process list stays as it was until the rollback is over (9.7): only InnoDB tells.
     const undone = killed.size === 0 ? [] : await sql.read(rollingBack)
@@ -49,6 +49,12 @@ export async function killForeignSessions(sql: Sql, deadlineMs = goneMs): Promis
   if (gone) return
   const told = [...left].map(([id, user]) => `session ${id} of ${user}`).join(', ')
   throw new RegentError('REGENT_SERVER_TIMEOUT', say`killed and still there after ${deadlineMs} ms: ${reported(told)}`)
+}
+
+/** How many sessions `killForeignSessions` would end. */
+export async function foreignSessions(sql: Sql): Promise<number> {
+  const [row] = await sql.read(`SELECT COUNT(*) AS sessions FROM performance_schema.threads t WHERE ${foreign}`)
+  return numberOf(row, 'sessions')
 }
 
 /** Ends these sessions; whoever waits for their rollbacks looks for them. */

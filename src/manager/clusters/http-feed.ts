@@ -7,7 +7,7 @@ import { say } from '#common/sentence/sentence.ts'
 import { withSentences } from '#common/sentence/sentence-wire.ts'
 import { hostAndPort, readText } from '#common/http/http-transport.ts'
 import type { ClientTls } from '#common/tls/tls.ts'
-import { observationsRoute } from '#failover/protocol/message.ts'
+import { observationsPath, type Follower } from '#failover/protocol/message.ts'
 import { observationVersion, type Observation } from '#topology/snapshot/observation.ts'
 import type { AgentFeed, AgentIdentity, FeedListener } from '../loop/agent-feed.ts'
 
@@ -24,6 +24,8 @@ export interface HttpFeedOptions {
   readonly token: string
   /** Plain HTTP unless given. */
   readonly tls?: ClientTls | undefined
+  /** A manager unless given. */
+  readonly follower?: Follower
 }
 
 /** Streams of observations over HTTP, newline-delimited JSON. */
@@ -58,7 +60,7 @@ export function createHttpFeed(options: HttpFeedOptions): AgentFeed {
 
 function openStream(
   { address, whom }: { readonly address: string; readonly whom: AgentIdentity },
-  { token, tls }: HttpFeedOptions,
+  { token, tls, follower = 'manager' }: HttpFeedOptions,
   listener: FeedListener,
   ended: (why: string, isDistrusted?: boolean) => void,
 ): ClientRequest {
@@ -75,7 +77,7 @@ function openStream(
   const outgoing = requestTo(tls, {
     host,
     port,
-    path: observationsRoute,
+    path: observationsPath(follower),
     headers: { authorization: `Bearer ${token}` },
     timeout: silenceMs,
   })

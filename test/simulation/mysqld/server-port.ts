@@ -108,7 +108,7 @@ export class SimulatedServer implements ServerPort {
   // Its transactions have one row each.
   killSessions = (): Promise<void> => this.#ask(() => undefined)
   openChanges = async (): Promise<readonly OpenChange[]> => []
-
+  foreignSessions = (): Promise<number> => this.#ask((server) => server.waiting)
   busySessions = (): Promise<number> => this.#ask((server) => server.waiting)
   // The plugin ends them once its group is asked to elect.
   endBusySessions = (): Promise<void> => this.#ask(() => undefined)

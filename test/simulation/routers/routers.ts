@@ -41,7 +41,7 @@ export class SimulatedRouter {
     const router = new Router({
       cluster: 'shop',
       settings: routerSettings({}),
-      feed: simulatedFeed(this.place, life, this.#cluster.transportPorts()),
+      feed: simulatedFeed(this.place, life, this.#cluster.transportPorts(), 'router'),
       proxy: life.port(this.proxy),
       memory: this.#memory,
       nowMs: () => life.world.clock.monotonicMs(),

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest'
+import { aServerState, ScriptedServer, testParts } from '../testing.ts'
+import { letRoutersEnd } from './routed-sessions.ts'
+
+/** So many sessions at each look, the last for ever; on a clock of its own. Resolves to how long they had. */
+async function hadMs(sessions: readonly number[], routers = 1, deadlineMs = 10_000): Promise<number> {
+  let [nowMs, look] = [0, 0]
+  const server = Object.assign(new ScriptedServer(aServerState()), {
+    foreignSessions: async () => sessions[Math.min(look++, sessions.length - 1)] ?? 0,
+  })
+  const parts = await testParts(server)
+  const world = {
+    ...parts.world,
+    clock: { ...parts.world.clock, monotonicMs: () => nowMs },
+    timers: { ...parts.world.timers, sleep: async (ms: number) => void (nowMs += ms) },
+  }
+  await letRoutersEnd({ ...parts, world, routers: () => routers }, deadlineMs)
+  return nowMs
+}
+
+describe('sessions that routers lead here', () => {
+  it('have a while to end as long as they become fewer', async () => {
+    expect(await hadMs([400, 400, 300, 200, 0])).toBe(32)
+  })
+
+  it('are left to MySQL once they do not become fewer', async () => {
+    expect(await hadMs([400])).toBe(40)
+    expect(await hadMs([400, 100])).toBe(48)
+  })
+
+  it('are left to MySQL where they are few', async () => {
+    expect(await hadMs([20])).toBe(0)
+  })
+
+  it('are not waited for where no router follows this agent', async () => {
+    expect(await hadMs([400], 0)).toBe(0)
+  })
+
+  it('have no longer than the demotion', async () => {
+    expect(
+      await hadMs(
+        Array.from({ length: 400 }, (_, at) => 400 - at),
+        1,
+        100,
+      ),
+    ).toBe(104)
+  })
+})
