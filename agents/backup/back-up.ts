@@ -26,16 +26,16 @@ import { claimFolder } from './owner.ts'
 
 type BackUpWord = Word<'backUp'>
 
-/** What is known once all is in the store. */
+/** The facts about a copy once all parts are in the store. */
 interface Sent {
   readonly note: NoteWithoutCounts
-  /** When the copy was whole, and in which epoch. */
+  /** The time at which the copy was whole, and the epoch of that time. */
   readonly epoch: number
   readonly endedAtMs: number
   readonly written: WrittenParts
 }
 
-/** Of one backup: what encrypts it, drawn anew. Null where nothing is encrypted. */
+/** The encryption of one backup, drawn anew for each. Null where nothing is encrypted. */
 type Sealing = { readonly keys: DataKeys; readonly keyId: string; readonly salt: Buffer } | null
 
 /**
@@ -52,7 +52,7 @@ export class BackUp {
     this.#port = port
   }
 
-  /** How it goes shows in the observation. Throws `REGENT_BUSY` and `REGENT_REFUSED`. */
+  /** Begins a backup; the observation shows the course. Throws `REGENT_BUSY` and `REGENT_REFUSED`. */
   begin(said: BackUpWord): void {
     const { jobs, config } = this.#parts
     const present = jobs.backup
@@ -61,7 +61,7 @@ export class BackUp {
       throw new RegentError('REGENT_BUSY', say`${config.instance} makes backup ${present.name} already`)
     const port = requireAccess(this.#port, config.instance)
     this.#tell(said, { stage: 'copies', startedAtMs: this.#parts.world.clock.wallMs() })
-    // From here on a cluster is named as the store has it.
+    // The run names the cluster as the store has it.
     const run = this.#run({ ...said, cluster: backupFolderOf(said) }, port)
     void run.catch((error: unknown) => this.#failed(said, error))
   }
@@ -98,7 +98,7 @@ export class BackUp {
       whom: say`backup ${said.name}`,
       takes: mayBeCopied,
       copied: async (note: NoteWithoutCounts) => {
-        // To send the copy takes hours, and another instance may lead by then.
+        // Sending the copy takes hours, and another instance may lead by then.
         const epoch = this.#parts.file.current.assignment?.epoch ?? 0
         copied = { note, epoch, endedAtMs: await this.#copyEndedMs() }
       },
@@ -123,7 +123,7 @@ export class BackUp {
     }
   }
 
-  /** What is in the copy was committed by another clock, which may go ahead of the one here. */
+  /** Another server's clock gave the times of the commits in the copy. That clock may be ahead of the clock here. */
   async #copyEndedMs(): Promise<number> {
     const { observer, world } = this.#parts
     // The first look may have begun before the copy was whole.
@@ -132,7 +132,7 @@ export class BackUp {
     return Math.max(world.clock.wallMs(), channel?.appliedUpToMs ?? 0, group?.appliedUpToMs ?? 0)
   }
 
-  /** From its manifest on a backup is one: what nobody could restore never gets there. */
+  /** A backup counts once it has a manifest. A backup that nobody could restore gets none. */
   async #requireUsable(said: BackUpWord, manifest: Manifest, store: OpenedStore['store']): Promise<void> {
     try {
       parseManifest(manifestText(manifest), said)
@@ -143,12 +143,12 @@ export class BackUp {
     }
   }
 
-  /** The parts alone: the archive of the same store must not fall behind for a backup. */
+  /** Only the parts are slowed down: the archive of the same store must not fall behind for a backup. */
   #paced({ store: { bytesPerSecond } }: BackUpWord, store: OpenedStore['store']): OpenedStore['store'] {
     return bytesPerSecond === undefined ? store : throttledStore(store, new Throttle(bytesPerSecond, this.#parts.world))
   }
 
-  /** What cannot be removed now is found as a leftover: no manifest names those parts. */
+  /** Parts that cannot be removed are found later as leftovers: no manifest names those parts. */
   async #removeParts(said: BackUpWord, store: OpenedStore['store']): Promise<void> {
     const keys: string[] = []
     try {
@@ -183,7 +183,10 @@ export class BackUp {
   }
 }
 
-/** A backup that the archive does not go on behind is good for its own moment: that is said, and is no failure. */
+/**
+ * A backup that the archive does not go on behind is good for its own moment. A sentence says so; the backup has not
+ * failed.
+ */
 async function whyNoFurther(manifest: Manifest, store: OpenedStore['store']): Promise<Said> {
   try {
     return whyNotRolledOn(manifest, await readArchive(store, manifest.cluster, 'sender'))
@@ -210,7 +213,7 @@ function sealingWith(key: Buffer | null): Sealing {
   return key && { keys: dataKeys(key, salt), keyId: keyIdOf(key), salt }
 }
 
-/** A clock that was set back meanwhile makes no end before its beginning. */
+/** A clock that was set back meanwhile must not give an end before the beginning. */
 function inOrder(startedAtMs: number, sent: Pick<Sent, 'endedAtMs'>, storedMs: number) {
   const endedAtMs = Math.max(startedAtMs, sent.endedAtMs)
   return { startedAtMs, endedAtMs, storedAtMs: Math.max(endedAtMs, storedMs) }

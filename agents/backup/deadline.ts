@@ -3,9 +3,8 @@ import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 
 /**
- * Does `task`, and tells `failed` once: what went wrong, or that the deadline is over. Resolves when the task has
- * ended, and not before: of a folder on a disk that hangs nothing can be taken back, and a second task would hang
- * beside.
+ * Does `task`, and tells `failed` once: the error, or that the deadline is over. Resolves when the task has ended, and
+ * not before. A task on a disk that hangs cannot be taken back, and a second task would hang beside the first.
  */
 export async function withinDeadline(
   timers: Timers,

@@ -10,14 +10,15 @@ import { leads } from '../instance/stored-state.ts'
 const slackMs = 500
 
 /**
- * Writes the time into a row of the primary, a commit each: so replicas of an idle cluster show a lag, and a restore of
- * one reaches a time and not merely its last transaction. One at a time, as any watch: where nobody acknowledges, one
- * session waits, as a client's would, and is never ended (a killed wait commits without its acknowledgement). The
- * server itself refuses a heartbeat that comes late, once it was closed (`agents/sql/heartbeat.ts`).
+ * Writes the time into a row of the primary, a commit each. So replicas of an idle cluster show a lag, and a restore of
+ * an idle cluster reaches a time and not merely its last transaction. Heartbeats are written one at a time, as any
+ * watch looks. Where nobody acknowledges, one session waits, as a client's would. That session is never ended: a killed
+ * wait commits without its acknowledgement. The server itself refuses a heartbeat that comes late, once the server was
+ * closed (`agents/sql/heartbeat.ts`).
  */
 export class Heartbeat implements Watch {
   readonly name = 'the heartbeat'
-  /** Waits as long as writes wait; others tell of that. */
+  /** A heartbeat waits as long as writes wait; others tell of that. */
   readonly deadlineMs = 86_400_000
   readonly failure = { code: 'HeartbeatFailed', sentence: say`the heartbeat was not written` }
   readonly #parts: Parts
@@ -42,7 +43,7 @@ export class Heartbeat implements Watch {
     try {
       await server.writeHeartbeat()
     } catch (error) {
-      // It was closed, or lost its server, in the meantime.
+      // The server was closed, or lost, in the meantime.
       if (!takesWrites(this.#parts)) return
       throw error
     }
@@ -52,7 +53,9 @@ export class Heartbeat implements Watch {
   }
 }
 
-/** As any client of the primary of this epoch could write: opened, and about to be closed by nobody. */
+/**
+ * Whether any client could write here: the server is the open primary of this epoch, and nobody is about to close it.
+ */
 function takesWrites({ file, course, process, observer, guards, pod }: Parts): boolean {
   const { server } = observer
   const isOpen = server !== null && !server.readOnly && !server.offlineMode

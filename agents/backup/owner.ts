@@ -8,7 +8,7 @@ import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
 import type { Parts } from '../instance/parts.ts'
 import { isUsed, noteUsed, type BackupPlace } from '../instance/used-stores.ts'
 
-/** Where a cluster has its backups, and whose they are. */
+/** The place of a cluster's backups, and the cluster's identity. */
 export interface Folder extends BackupPlace {
   readonly lineage: string
 }
@@ -17,8 +17,9 @@ type State = Pick<Parts, 'file'>
 
 /**
  * Makes the folder of a cluster's backups its own, or finds that so. Throws `REGENT_REFUSED` where another cluster of
- * that name owns the folder: two would mix their backups, and remove each other's; and where nothing is there any more
- * of what was: a disk that is not mounted leaves an empty folder, and the disk below would be filled unnoticed.
+ * that name owns the folder: two clusters would mix their backups, and remove each other's. Throws the same where a
+ * folder that was used is empty. A disk that is not mounted leaves an empty folder, and the disk below would be filled
+ * unnoticed.
  */
 export async function claimFolder(
   parts: Pick<Parts, 'file' | 'world'>,
@@ -36,7 +37,7 @@ export async function claimFolder(
   await noteUsed(parts, folder)
 }
 
-/** Throws `REGENT_REFUSED` where this instance has seen the cluster's folder, and nothing is in there now. */
+/** Throws `REGENT_REFUSED` where this instance has seen the cluster's folder, and the folder is empty. */
 export async function requireStillThere(
   parts: State,
   store: Pick<ObjectStore, 'address' | 'get' | 'list'>,

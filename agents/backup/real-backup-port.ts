@@ -4,7 +4,7 @@ import { keyOfStore } from '#backup/transfer/read-key-file.ts'
 import type { BackupPort } from '../ports/backup-port.ts'
 import type { ThrowAwayPort } from '../ports/throw-away.ts'
 
-/** @param secret from which the passwords of the cluster's accounts are derived */
+/** @param secret the secret that the passwords of the cluster's accounts are derived from */
 export function realBackupPort(secret: string, throwAway: ThrowAwayPort): BackupPort {
   return {
     throwAway,

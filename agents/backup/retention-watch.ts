@@ -20,12 +20,12 @@ import { ownerOf } from '#backup/transfer/stored-owner.ts'
 /** Leftovers grow old without a new backup. */
 const everyMs = 6 * 3_600_000
 const afterFailureMs = 600_000
-/** What is not done by then is done the next time. */
+/** A deletion that is not done by then is done the next time. */
 const deadlineMs = 600_000
 /** A manager that leads says a word every few seconds. */
 const heardWithinMs = 60_000
 
-/** By which rule, and in whose folder. */
+/** The rule, and the owner of the folder. */
 interface Sweeping {
   readonly task: BackupTask
   readonly lineage: string
@@ -35,16 +35,16 @@ interface Sweeping {
 
 /**
  * Deletes from the store what retention leaves, after each new backup and a few times a day. No word of a manager is
- * needed for that: what is deleted follows from the store and the rule alone, so that a run that died goes on by
- * itself, and two of them delete the same. But who is cut off may act by a rule that was changed meanwhile: a manager
- * that leads was heard a moment ago, and the server takes writes.
+ * needed: the deletions follow from the store and the rule alone. So a run that died goes on by itself, and two runs
+ * delete the same. But an agent that is cut off may act by a rule that was changed meanwhile. So a manager that leads
+ * must have been heard a moment ago, and the server must take writes.
  */
 export class RetentionWatch implements Watch {
   readonly name = 'backups that need not stay'
   readonly deadlineMs = deadlineMs
   readonly #parts: Parts
   readonly #port: StoresPort | null
-  /** The newest whole backup that was there the last time. */
+  /** The newest whole backup at the last time. */
   #sweptFor: string | null = null
   #notBeforeMs = -Infinity
   #trouble = ''
@@ -99,7 +99,7 @@ export class RetentionWatch implements Watch {
     const { config, world, notices } = this.#parts
     const cluster = backupFolderOf({ cluster: config.cluster, store: task.store })
     const owner = await ownerOf(store, cluster, { signal })
-    // Nobody claimed the folder, or another cluster did: nothing in there is this cluster's.
+    // Nobody claimed the folder, or another cluster did. Nothing in such a folder is this cluster's.
     if (owner === null || whyNotOwner(owner, cluster, lineage) !== '') return
     const { stock, whyNot } = await readStock(store, cluster, { key, signal })
     if (whyNot !== '') return notices.add('BackupsKept', whyNot)

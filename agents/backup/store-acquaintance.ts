@@ -10,8 +10,8 @@ const everyMs = 60_000
 const deadlineMs = 60_000
 
 /**
- * Remembers, also as a replica, that the cluster has a folder in the store of backups: whoever leads next begins no
- * other one where a disk is not mounted. Rests once that is known.
+ * Remembers, also as a replica, that the cluster has a folder in the store of backups. So the next primary begins no
+ * other folder where a disk is not mounted. The watch rests once the folder is known.
  */
 export class StoreAcquaintance implements Watch {
   readonly name = 'whether the store of backups is used'

@@ -8,13 +8,13 @@ import type { Parts } from '../instance/parts.ts'
 import type { StoresPort } from '../ports/backup-port.ts'
 import { requireAccess } from './access.ts'
 
-/** So long one answer of a search reads; whoever asks asks again for the rest. */
+/** The longest time of one answer of a search; the caller asks again for the rest. */
 const searchMs = 10_000
 const mostFound = 1_000
-/** An agent is small: a transaction of more than this, compressed, is passed over. */
+/** An agent is small: a transaction of more bytes, compressed, is passed over. */
 const longestPayload = 4_194_304
 
-/** Reads the store for people: their machines have neither login nor key. One reads at a time. */
+/** Reads the store for people: their machines have neither login nor key. One caller reads at a time. */
 export class StoreReader {
   readonly #parts: Pick<Parts, 'config' | 'world'>
   readonly #port: StoresPort | null
@@ -26,7 +26,7 @@ export class StoreReader {
     this.#port = port
   }
 
-  /** Like the others, throws `REGENT_BUSY`, `REGENT_REFUSED`, and as the store does. */
+  /** Tells the backups of the store. Each answer here throws `REGENT_BUSY`, `REGENT_REFUSED`, and as the store does. */
   backups(asked: Word<'storedBackups'>): Promise<Answers['storedBackups']> {
     return this.#reading(asked, storedBackups)
   }

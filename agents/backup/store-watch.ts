@@ -22,7 +22,10 @@ import { withinDeadline } from './deadline.ts'
 import { ownerOf } from '#backup/transfer/stored-owner.ts'
 import { requireStillThere } from './owner.ts'
 
-/** Between two looks where the store answers; where it does not, twice as long each time, up to the longest. */
+/**
+ * The time between two looks at a store that answers. At a store that does not answer the time doubles, up to the
+ * longest pause.
+ */
 const everyMs = 60_000
 const longestPauseMs = 300_000
 /** A store that has said nothing for so long does not answer. */
@@ -30,14 +33,14 @@ const deadlineMs = 60_000
 
 type Found = Omit<StoreSeen, 'answers' | 'lookedAtMs'>
 
-/** Whose backups are looked at, and what opens them. */
+/** The owner of the backups, and the keys. */
 interface Look {
   readonly lineage: string
   readonly key: KeyRing | null
   readonly signal: AbortSignal
 }
 
-/** With what opens it: other keys may be at hand at the next look. */
+/** The newest backup, with its encryption: other keys may be at hand at the next look. */
 interface ReadNewest {
   readonly seen: NonNullable<BackupsSeen['newest']>
   readonly encryption: Encryption | null
@@ -58,7 +61,7 @@ export class StoreWatch implements Watch {
   #failures = 0
   /** The backup of this instance as it was at the last look. */
   #ownBackup = ''
-  /** A manifest is never changed: the newest of this store is read once. */
+  /** A manifest is never changed: the newest manifest of this store is read once. */
   #newest: { readonly store: string; readonly read: ReadNewest } | null = null
 
   constructor(parts: Parts, port: StoresPort | null) {
@@ -118,7 +121,7 @@ export class StoreWatch implements Watch {
     }
   }
 
-  /** Of this cluster in the store. */
+  /** The folder of this cluster in the store. */
   #folder(): string {
     const { told, config } = this.#parts
     return told.backups === null
@@ -126,21 +129,24 @@ export class StoreWatch implements Watch {
       : backupFolderOf({ cluster: config.cluster, store: told.backups.store })
   }
 
-  /** The backups of another cluster of that name are nothing to this one. */
+  /** The backups of another cluster of that name do not count here. */
   async #requireOwn(store: ObjectStore, lineage: string, signal: AbortSignal): Promise<void> {
     const cluster = this.#folder()
     const why = whyNotOwner(await ownerOf(store, cluster, { signal }), cluster, lineage)
     if (why !== '') throw new RegentError('REGENT_REFUSED', why, { remedy: '' })
   }
 
-  /** An empty store is what a disk looks like that is not mounted. */
+  /** An empty store may be a disk that is not mounted. */
   async #requireStillThere(store: ObjectStore, lineage: string, signal: AbortSignal): Promise<void> {
     const where = this.#parts.told.backups?.store
     if (where === undefined) return
     await requireStillThere(this.#parts, store, { where, cluster: this.#folder(), lineage }, { signal })
   }
 
-  /** What is not to be used is passed over, and said: a newer Regent wrote it, or somebody who has not the key. */
+  /**
+   * A backup that cannot be used is passed over, and a sentence says so: a newer Regent wrote the backup, or somebody
+   * without the key did.
+   */
   async #newestOf(
     store: ObjectStore,
     whole: readonly Run[],
@@ -205,7 +211,7 @@ export class StoreWatch implements Watch {
     changed()
   }
 
-  /** What was seen before is kept, and grows old. */
+  /** The last sight of the store is kept, and grows old. */
   #missed(error: unknown): void {
     const { jobs, notices, changed } = this.#parts
     const before = jobs.backups ?? { ...nothing, lookedAtMs: null }
@@ -217,7 +223,7 @@ export class StoreWatch implements Watch {
   }
 }
 
-/** What was read is wrong, or was deleted meanwhile; the store itself answers. */
+/** An object is wrong, or was deleted meanwhile; the store itself answers. */
 function isPassedOver(error: unknown): boolean {
   return isOfContent(error) || codeOf(error) === 'REGENT_NOT_FOUND'
 }

@@ -34,7 +34,7 @@ export const throwAway: ThrowAwayPort = {
   endLeftover: async () => undefined,
 }
 
-/** A piece of the archive behind a backup, which says that its binary log has so many bytes. */
+/** Puts a piece of the archive behind a backup. The piece says that its binary log has so many bytes. */
 export function addPiece(store: MemoryStore, { epoch, gtids }: Manifest, rawBytes: number): void {
   const opening = openingText({ epoch, instance: 'shop-0', atMs: 1, gtids })
   store.objects.set(keyOf({ kind: 'opening', cluster: 'shop', epoch }), Buffer.from(opening))

@@ -32,7 +32,7 @@ export function putText(store: MemoryStore, key: string, text: string): void {
   store.objects.set(key, Buffer.from(text))
 }
 
-/** Says of a whole backup that it holds these transactions. */
+/** Puts the manifest of a whole backup that holds these transactions. */
 export function putManifest(store: MemoryStore, at: number, gtids?: string): void {
   const [name, startedAtMs] = [nameOf(at), firstMs + at * hourMs]
   const times = { startedAtMs, endedAtMs: startedAtMs + 60_000, storedAtMs: startedAtMs + 90_000 }
@@ -55,7 +55,7 @@ export function fiveBackups(whose = lineage): MemoryStore {
   return store
 }
 
-/** Says of a backup that a rehearsal restored that backup. */
+/** Puts the proof that a rehearsal restored a backup. */
 export function putProof(store: MemoryStore, name: string): void {
   const proof = { verifiedAtMs: 1, restoreMs: 1, gtids: '', reachedMs: 1, tables: 1, rows: 1 }
   const text = verificationText({ formatVersion: 1, ...proof }, { cluster: 'shop', lineage, name, key: null })
@@ -71,7 +71,7 @@ const twoLast: BackupTask = {
 interface Retaining {
   readonly assignment?: object
   readonly task?: BackupTask
-  /** Wall clock time of its start. */
+  /** The wall clock at the agent's start. */
   readonly wallMs?: number
 }
 

@@ -2,31 +2,35 @@ import { Cron } from 'croner'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
 
-/** When something is done: cron's five fields (or `@daily` and the like), by the clock of a time zone. */
+/** A schedule: cron's five fields (or `@daily` and the like), by the clock of a time zone. */
 export interface Schedule {
   readonly cron: string
   /** A name of the IANA database, such as `Europe/Berlin`. */
   readonly timeZone: string
 }
 
-/** cron has no names for seconds, years or "at start"; a date would be one run and no schedule. */
+/** A schedule has no names for seconds, years or "at start". A date would be one run and no schedule. */
 const form = /^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|\S+( +\S+){4})$/i
 
 /**
- * The clock of a zone shows some times twice, and some never. What is at certain times of the day (no `*` in minutes
- * and hours) runs once where the clock shows that time twice, and at the end of the gap where the clock never shows it.
+ * The clock of a zone shows some times twice, and some never. A schedule for certain times of the day has no `*` in
+ * minutes and hours. Such a schedule runs once where the clock shows the time twice. The run comes at the end of the
+ * gap where the clock never shows the time.
  */
 function reader({ cron, timeZone }: Schedule): Cron {
   return new Cron(cron.trim(), { timezone: timeZone, mode: '5-part', fixedTimeRule: 'no-wildcard' })
 }
 
-/** One that can be read, and its run after the moment that was asked for last. */
+/** A schedule that can be read, and its run after the last moment that was asked for. */
 interface Read {
   readonly cron: Cron
   next: { readonly afterMs: number; readonly atMs: number } | null
 }
 
-/** To read a schedule takes a millisecond, and each decision about a cluster asks for the same again. */
+/**
+ * Read schedules are kept. To read a schedule takes a millisecond, and each decision about a cluster asks for the same
+ * again.
+ */
 const known = new Map<string, Read>()
 const mostKnown = 64
 
@@ -39,7 +43,7 @@ function keep(schedule: Schedule, cron: Cron): void {
   known.set(keyOf(schedule), { cron, next: null })
 }
 
-/** Why this can be no schedule; '' where it can. `what` names it: `backup.schedule`. */
+/** Why this can be no schedule; '' where it can. `what` names the schedule: `backup.schedule`. */
 export function whyBadSchedule(what: string, schedule: Schedule): Said {
   if (known.has(keyOf(schedule))) return ''
   if (!isTimeZone(schedule.timeZone))
@@ -56,14 +60,16 @@ export function whyBadSchedule(what: string, schedule: Schedule): Said {
   }
 }
 
-/** Any: a schedule that has a run has one in the years behind it, also one of the 29th of February. */
+/**
+ * Any moment does: a schedule that has a run has one in the years behind it, even a schedule of the 29th of February.
+ */
 const aMoment = new Date(Date.UTC(2026, 0, 1))
 
 function neverIn(what: string, { cron }: Schedule): Sentence {
   return say`${what} is ${quoted(cron)}, a day that no year has: nothing would ever run`
 }
 
-/** The first run after a moment, in milliseconds. Throws `REGENT_BAD_REQUEST` where it is no schedule. */
+/** The first run after a moment, in milliseconds. Throws `REGENT_BAD_REQUEST` for a text that is no schedule. */
 export function nextRunMs(schedule: Schedule, afterMs: number): number {
   const why = whyBadSchedule('the schedule', schedule)
   if (why !== '') throw new RegentError('REGENT_BAD_REQUEST', why)
@@ -75,17 +81,17 @@ export function nextRunMs(schedule: Schedule, afterMs: number): number {
   return read.next.atMs
 }
 
-/** What a schedule wants now. */
+/** The wish of a schedule at a moment. */
 export interface Due {
-  /** A run, or several, were to begin in the meantime: one run makes up for all of them. */
+  /** True where a run, or several, should have begun in the meantime: one run makes up for all of them. */
   readonly isDue: boolean
-  /** Since when; where nothing is due, when the next run begins. */
+  /** The time since when a run is due; where none is due, the time of the next run. */
   readonly atMs: number
 }
 
 /**
- * @param sinceMs when the last run began, whatever came of it; before the first one, when the schedule was made. A run
- *   that was begun by hand counts: nobody wants two within minutes
+ * @param sinceMs the begin of the last run, whatever its end; before the first run, the time when the schedule was
+ * made. A run that was begun by hand counts: nobody wants two within minutes
  */
 export function dueRun(schedule: Schedule, sinceMs: number, nowMs: number): Due {
   const atMs = nextRunMs(schedule, sinceMs)

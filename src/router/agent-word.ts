@@ -4,7 +4,7 @@ import type { Heartbeat } from '#topology/snapshot/copies.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { replicatingOf, silentSourceMs, type Replicating } from '#topology/snapshot/replicating.ts'
 
-/** What a router takes of the observation of one agent. */
+/** The part of an agent's observation that a router uses. */
 export interface AgentWord extends Replicating {
   /** Epoch and role of the assignment that the agent acts by; 0 and null where there is none. */
   readonly epoch: number
@@ -13,12 +13,12 @@ export interface AgentWord extends Replicating {
   /** A person fenced the instance, or the primary is closed for a copy. */
   readonly closed: boolean
   readonly seeding: boolean
-  /** `unsure`: the server may be there, and does not answer now. */
+  /** `unsure`: the server may be there, and does not answer. */
   readonly server: 'answers' | 'unsure' | 'gone'
   readonly readOnly: boolean
   readonly offline: boolean
   readonly heartbeat: Heartbeat | undefined
-  /** In mode `group`: its own `server_uuid`, and that of the primary in its view, where it is ONLINE. */
+  /** Mode `group`: the server's own `server_uuid`, and that of the primary in the view of a member that is ONLINE. */
   readonly group: { readonly uuid: string; readonly primary: string | null } | null
 }
 
@@ -42,7 +42,7 @@ const groupSchema = Type.Object({
   appliedUpToMs: Type.Optional(Type.Number()),
 })
 
-/** Of an observation what a word is made of. */
+/** The part of an observation that a word is made of. */
 const observedSchema = Type.Object({
   process: Type.String(),
   silentMs: Type.Number(),
@@ -74,7 +74,9 @@ const observedSchema = Type.Object({
   heartbeat: Type.Optional(Type.Object({ atMs: Type.Number(), everyMs: Type.Number() })),
 })
 
-/** The word of an agent; null for an observation that is damaged: what is missing there must not be taken for a no. */
+/**
+ * The word of an agent. An observation that is damaged gives null: a fact that is missing must not be taken for a no.
+ */
 export function wordOf(seen: Observation): AgentWord | null {
   if (!Value.Check(observedSchema, seen)) return null
   const { stored } = seen

@@ -4,29 +4,33 @@ import { gate, primarySlot } from './haproxy-state.ts'
 /** A command that HAProxy did not carry out. */
 export interface Refusal {
   readonly command: string
-  /** First line of what HAProxy says; '' for no answer. */
+  /** The first line of HAProxy's answer; '' for no answer. */
   readonly words: string
 }
 
-/** Commands were refused: what HAProxy is now nobody knows. */
+/** Commands were refused: nobody knows the state of HAProxy then. */
 export interface Refused {
   readonly sentence: Sentence
-  /** `go on`: nobody knows where to, and HAProxy does not even close the gate. */
+  /** `go on`: sessions write, nobody knows where, and HAProxy does not even close the gate. */
   readonly writes: 'are led' | 'wait' | 'go on'
 }
 
 /** The runtime socket of an HAProxy. */
 export interface Proxy {
   tell(commands: readonly string[]): Promise<string>
-  /** HAProxy answers what it should not, again and again. */
+  /** Called where HAProxy gives a wrong answer again and again. */
   restart(): Promise<void>
 }
 
-/** What `set server … addr` says when it is done; also HAProxy 2.6. Every other command says nothing then. */
+/**
+ * The answer to `set server … addr` that was carried out, also by HAProxy 2.6. Every other command gives no words then.
+ */
 const done =
   /^(nothing changed|((, )?(no need to change the (addr|port)|(IP|port) changed from '[^']*' to '[^']*'))+( by '[^']*')?)$/
 
-/** What was refused of commands in one line. HAProxy ends each answer by an empty line, and goes on after a refusal. */
+/**
+ * The commands of one line that were refused. HAProxy ends each answer by an empty line, and goes on after a refusal.
+ */
 export function refusalsIn(commands: readonly string[], answer: string): readonly Refusal[] {
   const answers = answersIn(answer)
   const refused = answers.flatMap((words, at) =>
@@ -37,7 +41,7 @@ export function refusalsIn(commands: readonly string[], answer: string): readonl
   return (missing.length > 0 ? missing : commands.slice(-1)).map((command) => ({ command, words: '' }))
 }
 
-/** The first line of each; '' for an empty one. */
+/** The first line of each answer; '' for an empty answer. */
 function answersIn(answer: string): readonly string[] {
   const answers: string[] = []
   let first: string | undefined
@@ -52,8 +56,8 @@ function answersIn(answer: string): readonly string[] {
 }
 
 /**
- * Tells HAProxy one step after the other. Where a step is refused that sessions rest upon which write, they are shut:
- * they might be led to an old primary.
+ * Tells HAProxy one step after the other. Where HAProxy refuses a step that sessions which write rest upon, these
+ * sessions are shut: HAProxy might lead them to an old primary.
  */
 export async function carryOut(
   proxy: Pick<Proxy, 'tell'>,
@@ -81,7 +85,7 @@ async function isShut(proxy: Pick<Proxy, 'tell'>): Promise<boolean> {
   return true
 }
 
-/** Sentences are short. */
+/** A sentence stays short. */
 const longestWords = 40
 
 function refusedIn({ command, words }: Refusal): Sentence {

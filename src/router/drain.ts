@@ -3,7 +3,7 @@ import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Haproxy } from './haproxy.ts'
 import { sessionsIn, statisticsIn } from './haproxy-statistics.ts'
 
-/** So long new sessions may still come to a router that ends: whoever sends them hears of the end later. */
+/** New sessions may come to an ending router for so long: their senders hear of the end later. */
 const stillComingMs = 3_000
 const drainLookMs = 200
 
@@ -14,7 +14,7 @@ export interface Draining {
   readonly inform: (sentence: Sentence) => void
 }
 
-/** Until the last session is over, or the deadline passed. HAProxy is led meanwhile as before. */
+/** Waits until the last session is over, or the deadline has passed. HAProxy is led meanwhile as before. */
 export async function drain({ haproxy, withinMs, world, inform }: Draining): Promise<void> {
   if (withinMs === 0) return
   inform(say`router is told to stop; its sessions may go on for ${withinMs / 1_000} s`)
@@ -28,7 +28,7 @@ export async function drain({ haproxy, withinMs, world, inform }: Draining): Pro
   }
 }
 
-/** An HAProxy that does not answer now may have sessions all the same. */
+/** An HAProxy that does not answer may have sessions all the same. */
 async function hasNoSession(haproxy: Pick<Haproxy, 'tell'>): Promise<boolean> {
   try {
     return sessionsIn(statisticsIn(await haproxy.tell(['show stat']))) === 0

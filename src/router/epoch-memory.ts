@@ -8,19 +8,22 @@ import { refuseNewer } from '#local/files/file-version.ts'
 import { replaceJson } from '#local/files/durable-file.ts'
 import { readJsonIfThere } from '#local/files/input-file.ts'
 
-/** The highest epoch that a router was ever told of, beyond its own end. */
+/** The highest epoch that a router was ever told of. The memory outlives the router. */
 export interface EpochMemory {
   /** 0 for none. */
   readonly highest: number
-  /** Said again and again: what could not be written is tried again then. */
+  /** The router notes an epoch again and again: a write that failed is tried again then. */
   note(epoch: number): void
-  /** It is not of these volumes. */
+  /** Called where the epoch does not belong to these volumes. */
   forget(): void
 }
 
 export interface EpochFileParts {
   readonly path: string
-  /** What no other cluster has: also none of the same name, made after this one was deleted. It is not written down. */
+  /**
+   * A secret that no other cluster has, not even a later cluster of the same name. The file has only a digest of the
+   * secret.
+   */
   readonly secret: string
   readonly warn: (sentence: Sentence) => void
   readonly write?: (path: string, value: unknown) => Promise<void>
@@ -28,7 +31,7 @@ export interface EpochFileParts {
 
 const fileSchema = Type.Object({
   version: Type.Literal(1),
-  /** A digest of what the cluster alone has. */
+  /** A digest of the cluster's secret. */
   cluster: Type.String(),
   epoch: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER - 1 }),
 })
@@ -36,7 +39,7 @@ const fileSchema = Type.Object({
 const what = say`the epoch that this router led by before`
 
 /**
- * Keeps the epoch in a file. Sessions are led whether or not that can be read or written: a disk that is full,
+ * Keeps the epoch in a file. Sessions are led also where the file cannot be read or written: a disk that is full,
  * read-only or stuck must not keep a failover from clients.
  */
 export class EpochFile implements EpochMemory {

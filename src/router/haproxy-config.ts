@@ -9,17 +9,17 @@ export interface RouterFiles {
 }
 
 export interface RouterAddress {
-  /** One of each address family that the machine has. */
+  /** An address of each family that the machine has. */
   readonly hosts: readonly string[]
   readonly writePort: number
   readonly readPort: number
 }
 
-/** Of the process, beside its standard output: HAProxy closes that where it is told to be quiet (`-q`). */
+/** A file of the process, beside its standard output: HAProxy closes its output where it is told to be quiet (`-q`). */
 const logFd = 3
 /**
- * The line of one session, as the router writes its own lines: once a server has accepted, or at the end of a session
- * that never had a server. `state` is HAProxy's `%ts`.
+ * The line of one session, in the shape of the router's own lines. HAProxy writes the line once a server has accepted,
+ * or at the end of a session that never had a server. `state` is HAProxy's `%ts`.
  */
 const sessionLine = [
   ...['"level":"info"', '"time":"%[date,utime(%Y-%m-%dT%H:%M:%SZ)]"', '"name":"haproxy"'],
@@ -32,9 +32,9 @@ const idleTime = '9h'
 
 /**
  * HAProxy's configuration. All servers begin closed: the router opens them by the runtime socket. A new session waits
- * in `wait_*` while nothing is open, and is told so in MySQL's own words by `refuse_*` in the end. That a machine lost
- * its power the kernel's own keepalive would find out after two hours. HAProxy waits `timeout connect` before a
- * connection is tried again that was refused, and starts again after that where no answer came.
+ * in `wait_*` while nothing is open. After that `refuse_*` refuses the session in MySQL's own words. The keepalive is
+ * set, since the kernel's own finds out after two hours that a machine has lost its power. After a refusal HAProxy
+ * waits `timeout connect` before the next try. Where no answer came, HAProxy begins the next try after that time.
  */
 export function haproxyConfig(
   files: RouterFiles,
@@ -99,7 +99,7 @@ ${slots.join('\n')}
 /** The code of MySQL that says "try again later" before a login: too many connections. */
 const tryLater = 1040
 
-/** What waits and refuses, in Lua. Time is counted by a clock: a sleep takes longer than it says. */
+/** The Lua of `wait_*` and `refuse_*`. A clock counts the time: a sleep takes longer than it says. */
 export function haproxyScript(cluster: string, waitMs: number): string {
   const after = `after ${waitMs / 1_000} s; try again, or ask "regent explain ${cluster}"`
   return `local function since(from)

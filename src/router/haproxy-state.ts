@@ -1,4 +1,4 @@
-/** What one server line of HAProxy is to be, or is. */
+/** The state of one server line of HAProxy, wanted or found. */
 export interface Slot {
   readonly host: string
   readonly port: number
@@ -6,20 +6,20 @@ export interface Slot {
   readonly weight: number
 }
 
-/** By `backend/server`. */
+/** Each line by `backend/server`. */
 export type Slots = ReadonlyMap<string, Slot>
 
 export const gate = 'gate/open'
 export const primarySlot = 'primary/primary'
 export const readSlot = (at: number): string => `reads/r${at}`
-/** So many instances a cluster has at most. */
+/** The highest number of instances in a cluster. */
 export const readSlots = 16
-/** Nobody listens there: who is led there is refused, and tries again. */
+/** An address where nobody listens: a session that is led there is refused, and its client tries again. */
 export const nowhere = { host: '127.0.0.1', port: 1 } as const
 
 /**
- * Runtime commands that make one state of HAProxy the other, those that close something first. The gate opens in a step
- * of its own: HAProxy must have said before that everything behind is in place.
+ * Runtime commands that change one state of HAProxy into the other. Commands that close something come first. The gate
+ * opens in a step of its own: HAProxy must have said before that everything behind the gate is in place.
  */
 export function stepsBetween(is: Slots, wanted: Slots): readonly (readonly string[])[] {
   const changed = [...wanted].filter(([name, slot]) => !isSame(is.get(name), slot))
@@ -37,7 +37,7 @@ function commandsFor(name: string, is: Slot | undefined, { host, port, state, we
     [moves, `set server ${name} addr ${host} port ${port}`],
     [is?.weight !== weight, `set server ${name} weight ${weight}`],
     [is?.state !== state, `set server ${name} state ${state}`],
-    // An address that moved leaves its sessions where they were.
+    // HAProxy leaves the sessions of a line where they were when the line's address moves.
     [moves || state === 'maint', `shutdown sessions server ${name}`],
   ]
   return commands.flatMap(([isNeeded, command]) => (isNeeded ? [command] : []))
@@ -51,7 +51,7 @@ const column = { backend: 1, server: 3, address: 4, admin: 6, weight: 7, port: 1
 const maintained = 0x01 | 0x02 | 0x20
 const draining = 0x08 | 0x10
 
-/** What `show servers state` says. Throws on anything else. */
+/** The lines in an answer to `show servers state`. Throws on any other text. */
 export function readSlotsOf(text: string): Slots {
   const rows = text
     .split('\n')

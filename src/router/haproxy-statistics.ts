@@ -1,19 +1,19 @@
-/** One line of HAProxy's `show stat`: a frontend, or a server of a backend. */
+/** A line of HAProxy's `show stat`: a frontend, or a server of a backend. */
 export interface ProxyStatistics {
   /** Name of the frontend or the backend. */
   readonly proxy: string
   /** `FRONTEND`, `BACKEND`, or the name of the server line. */
   readonly server: string
-  /** Open now. */
+  /** Open sessions. */
   readonly sessions: number
-  /** Since HAProxy began. */
+  /** Sessions since HAProxy began. */
   readonly sessionsTotal: number
   readonly bytesIn: number
   readonly bytesOut: number
   readonly connectErrors: number
 }
 
-/** What `show stat` says, which is CSV with a line of names. Throws on anything else. */
+/** The lines in an answer to `show stat`, which is CSV with a line of names. Throws on any other text. */
 export function statisticsIn(text: string): readonly ProxyStatistics[] {
   const [head = '', ...rows] = text.trim().split('\n')
   const names = head.replace(/^# /, '').split(',')

@@ -18,7 +18,7 @@ export interface HaproxyOptions {
   readonly config: string
   readonly script: string
   readonly log: (sentence: Sentence) => void
-  /** A new HAProxy answers, or one that ran before. */
+  /** Called when an HAProxy answers: a new process, or a process that ran before. */
   readonly began: () => void
 }
 
@@ -28,8 +28,8 @@ const lookMs = 20
 const graceMs = 2_000
 
 /**
- * The HAProxy of one router: kept running, and led by its runtime socket. One that outlived its router is taken over:
- * two that listen at one address would share its sessions.
+ * The HAProxy of one router: kept running, and led by its runtime socket. An HAProxy that outlived its router is taken
+ * over: two processes that listen at one address would share its sessions.
  */
 export class Haproxy {
   readonly #options: HaproxyOptions
@@ -77,7 +77,7 @@ export class Haproxy {
 
   async stop(): Promise<void> {
     this.#stopped = true
-    // Whoever still begins would else start an HAProxy that nobody leads and nobody ends.
+    // A start under way would else leave an HAProxy that nobody leads and nobody ends.
     await this.#starting?.catch(() => undefined)
     await this.#launching
     if (this.#identity !== undefined) await endProcess(this.#identity, graceMs)
@@ -89,7 +89,7 @@ export class Haproxy {
     await this.keep()
   }
 
-  /** Runs commands in one line, and gives what HAProxy answers. */
+  /** Runs commands in one line, and gives HAProxy's answer. */
   tell(commands: readonly string[]): Promise<string> {
     return exchange(this.#options.files.socket, `${commands.join('; ')}\n`)
   }
@@ -103,11 +103,12 @@ export class Haproxy {
     const { argv, files, log, began } = this.#options
     const [program = '', ...rest] = argv
     const words = ['-q', '-db', '-f', files.config]
-    // Whoever runs does not answer: two would share the sessions of one address, and only one is led.
+    // A process that runs already does not answer. Two processes would share the sessions of one address, and the
+    // router leads only one of them.
     await Promise.all((await processesEndingWith(words)).map((one) => endProcess(one, graceMs)))
-    // A session of its own: a router that is killed or upgraded ends nobody's sessions.
+    // HAProxy gets a session of its own: a router that is killed or upgraded ends nobody's sessions.
     const child = spawn(program, [...rest, ...words], {
-      // Once more the standard output: `haproxy-config.ts` logs there.
+      // The standard output is given once more: `haproxy-config.ts` logs there.
       stdio: ['ignore', 'inherit', 'inherit', 1],
       detached: true,
     })

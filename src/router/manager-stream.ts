@@ -9,16 +9,16 @@ export const silentManagerMs = 5_000
 
 export interface RecordListener {
   readonly signal: AbortSignal
-  /** Null whenever the stream ends, and for an event that is not understood. */
+  /** Called with null whenever the stream ends, and for an event that is not understood. */
   readonly heard: (word: ManagerWord | null) => void
   readonly warn: (sentence: Sentence) => void
-  /** A stream that said nothing for so long is over. */
+  /** A stream that is silent for so long is over. */
   readonly silentMs?: number
 }
 
 /**
- * Follows what the manager shows of a cluster, until `signal` aborts. A manager that is frozen says nothing new:
- * whoever is the primary by an old record must be confirmed by its own agent all the same.
+ * Follows the record of a cluster as a manager shows it, until `signal` aborts. A manager that is frozen says nothing
+ * new. So an instance that is the primary by an old record must be confirmed by its own agent.
  */
 export async function followRecord(
   openManager: () => Promise<ApiClient>,
@@ -35,7 +35,7 @@ export async function followRecord(
       for await (const event of client.events(`/clusters/${cluster}/events`, signal, silentMs))
         take(managerWordOf(event, cluster))
     } catch {
-      // No manager answers: the agents tell.
+      // No manager answers. The router then goes by the agents.
     }
     heard(null)
     await sleep(againMs, undefined, { signal }).catch(() => undefined)

@@ -4,7 +4,7 @@ import { nullable } from '#api-contract/views.ts'
 
 const epoch = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1 })
 
-/** What a router takes of a `ClusterView`; managers of other versions may say more, and other things beside. */
+/** The part of a `ClusterView` that a router uses. Managers of other versions may say more. */
 const managerWordSchema = Type.Object({
   name: Type.String(),
   epoch,
@@ -12,14 +12,17 @@ const managerWordSchema = Type.Object({
   instances: Type.Array(
     Type.Object({
       name: Type.String({ pattern: '^[a-z0-9.-]+-\\d+$' }),
-      /** Of its pod; '' for none. */
+      /** The host of the instance's pod; '' for none. */
       host: Type.String({ pattern: '^[\\w.:-]*$' }),
     }),
   ),
 })
 export type ManagerWord = Static<typeof managerWordSchema>
 
-/** What an event of a manager's stream says of that cluster; null for a damaged event, and for another cluster's. */
+/**
+ * The word of a manager about this cluster, in an event of its stream. A damaged event and an event of another cluster
+ * give null.
+ */
 export function managerWordOf(event: string, cluster: string): ManagerWord | null {
   const said = parsed(event)
   return Value.Check(managerWordSchema, said) && said.name === cluster ? said : null

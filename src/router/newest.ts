@@ -1,4 +1,7 @@
-/** Writes one after the other; of what is said while one is written only the newest. `write` must not reject. */
+/**
+ * Gives a writer that writes one value after the other. Values given during a write are left out, but for the newest.
+ * `write` must not reject.
+ */
 export function newest<Value>(write: (value: Value) => Promise<void>): (value: Value) => void {
   let next: { readonly value: Value } | undefined
   let isWriting = false

@@ -3,7 +3,7 @@ import type { ProxyStatistics } from './haproxy-statistics.ts'
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number]
 
-/** What Prometheus is told of a router: how HAProxy is led, and what HAProxy counts. */
+/** The metrics of a router for Prometheus: how HAProxy is led, and what HAProxy counts. */
 export function routerMetrics(cluster: string, state: RouterState, statistics: readonly ProxyStatistics[]): string {
   const fronts = statistics.filter(({ server }) => server === 'FRONTEND')
   const of = (value: (one: ProxyStatistics) => number): readonly Sample[] =>

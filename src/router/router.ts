@@ -18,27 +18,27 @@ export interface RouterParts {
   readonly proxy: Proxy
   readonly memory: EpochMemory
   readonly nowMs: () => number
-  /** Each new sentence once. */
+  /** Called once for each new sentence. */
   readonly told: (sentence: Sentence) => void
   readonly warn: (sentence: Sentence) => void
 }
 
-/** How HAProxy is led, for whoever asks. */
+/** How the router leads HAProxy. */
 export interface RouterState {
-  /** The instance to which new sessions that write are led; '' while they wait. */
+  /** The instance that new writing sessions are led to; '' while they wait. */
   readonly leads: string
   readonly moves: number
   readonly failures: number
   /** Agents that are heard now. */
   readonly heard: number
-  /** Why it is so, in a sentence; '' before the first. */
+  /** The sentence that says why; '' before the first. */
   readonly sentence: string
 }
 
-/** A machine that answers nobody for a lease is gone, as far as that can be known from here. */
+/** A machine that answers nobody for a lease counts as gone. */
 const goneMs = defaultTimings.leaseMs
 
-/** So often one state may be asked of HAProxy in vain. */
+/** The number of vain tries to bring HAProxy into a state. */
 const tries = 5
 
 /** Follows record and agents of one cluster, and leads HAProxy. */
@@ -47,19 +47,22 @@ export class Router {
   #instances: readonly PlatformInstance[] = []
   readonly #words = new Map<string, AgentWord | null>()
   readonly #follows = new Map<string, { readonly agent: string; readonly stop: () => void }>()
-  /** Since when nobody answers at the address of an instance. */
+  /** The time since when nobody answers at the address of an instance. */
   readonly #silentSinceMs = new Map<string, number>()
   #record: NamedPrimary | null = null
   #hearsManager = false
-  /** When a manager or an agent was heard last, as far as nobody is heard now. */
+  /** When a manager or an agent was heard last. The time counts only while nobody is heard. */
   #heardMs = -Infinity
-  /** Since when all agents are heard, and none ever promised the epoch that is remembered. */
+  /** The time since when all agents are heard, and none ever promised the remembered epoch. */
   #othersSinceMs: number | undefined
-  /** Undefined until HAProxy tells how another router led it. */
+  /** Undefined until HAProxy has told how another router led it. */
   #led: Led | undefined
-  /** How HAProxy is led; undefined where it has to be asked. */
+  /** The state of HAProxy; undefined where HAProxy has to be asked. */
   #is: Slots | undefined
-  /** How often HAProxy was to be asked: what is told meanwhile may be told another HAProxy. */
+  /**
+   * The number of times that HAProxy had to be asked. Commands that were under way then may have reached another
+   * HAProxy.
+   */
   #looks = 0
   #answers = false
   #failures = 0
@@ -77,7 +80,7 @@ export class Router {
     this.#parts = parts
   }
 
-  /** Which instances there are. */
+  /** Sets the instances of the cluster. */
   setInstances(instances: readonly PlatformInstance[]): void {
     this.#noteHeard()
     this.#instances = instances
@@ -93,7 +96,7 @@ export class Router {
     this.lead()
   }
 
-  /** What the manager shows of the record; null where none answers. */
+  /** Sets the record as the manager shows it; null where no manager answers. */
   setRecord(view: { readonly epoch: number; readonly primary: string | null } | null): void {
     this.#noteHeard()
     this.#hearsManager = view !== null
@@ -101,7 +104,7 @@ export class Router {
     this.lead()
   }
 
-  /** HAProxy answers, and has to be asked how it is led. Before the first time HAProxy is not led. */
+  /** Notes that HAProxy answers, and has to be asked for its state. Before the first note HAProxy is not led. */
   look(): void {
     this.#answers = true
     this.#looks += 1
@@ -109,7 +112,7 @@ export class Router {
     this.lead()
   }
 
-  /** Leads HAProxy by what is known now; the newest knowledge is enough. */
+  /** Leads HAProxy by the newest knowledge. A state in between may be left out. */
   lead(): void {
     if (!this.#answers) return
     this.#isDue = true
@@ -124,12 +127,12 @@ export class Router {
     return { leads: this.#leads, moves: this.#moves, failures: this.#failed, heard, sentence: this.#last }
   }
 
-  /** How long ago HAProxy was led, or was found to be led as it should be; infinite for never. */
+  /** The time since HAProxy was led, or was found to be led rightly; infinite for never. */
   ledAgoMs(): number {
     return this.#parts.nowMs() - this.#ledMs
   }
 
-  /** How long neither a manager nor an agent is heard; infinite before the first word. */
+  /** The time for which neither a manager nor an agent is heard; infinite before the first word. */
   unheardForMs(): number {
     return this.#isAnyoneHeard() ? 0 : this.#parts.nowMs() - this.#heardMs
   }
@@ -148,7 +151,7 @@ export class Router {
     let isSilent = false
     let isOver = false
     const hear = (word: AgentWord | null): void => {
-      // The stream at an address that was left may end later than the one at the next begins.
+      // The stream of the former address may end after the stream of the next address has begun.
       if (isOver) return
       this.#noteHeard()
       this.#words.set(name, word)
@@ -174,7 +177,7 @@ export class Router {
     this.#follows.set(name, { agent, stop: () => ((isOver = true), stop()) })
   }
 
-  /** Before another word, or silence, takes the place of what was heard. */
+  /** Called before another word, or silence, takes the place of the last word. */
   #noteHeard(): void {
     if (this.#isAnyoneHeard()) this.#heardMs = this.#parts.nowMs()
   }
@@ -227,7 +230,7 @@ export class Router {
     }
   }
 
-  /** What HAProxy is now nobody knows. Sessions that write are led all the same where only reads are refused. */
+  /** Nobody knows the state of HAProxy then. Where only reads are refused, writing sessions are led all the same. */
   async #isRefused({ sentence, writes }: Refused, { where, led }: { where: WhereTo; led: Led }): Promise<void> {
     this.#led = writes === 'are led' ? led : undefined
     if (writes === 'are led') this.#leadsTo(where.write?.name ?? '')
@@ -247,12 +250,16 @@ export class Router {
     const { memory, settings } = this.#parts
     this.#doubtMemory(instances)
     const where = whereTo({ instances, record: this.#record, highest: memory.highest }, settings)
-    // Sessions do not wait for the disk: what is lost in between is that this router knew.
+    // Sessions do not wait for the disk. Only this router's memory of the epoch is lost if the router ends before the
+    // write.
     memory.note(where.epoch)
     return where
   }
 
-  /** A person may begin anew below an epoch that was lost with its volumes: all agents say so for a lease. */
+  /**
+   * A person may begin anew below an epoch that was lost with its volumes. The memory goes once all agents have said so
+   * for a lease.
+   */
   #doubtMemory(instances: readonly KnownInstance[]): void {
     const { memory, nowMs } = this.#parts
     this.#othersSinceMs = isOfOthers(memory.highest, instances) ? (this.#othersSinceMs ?? nowMs()) : undefined
@@ -277,7 +284,10 @@ export class Router {
   }
 }
 
-/** Another start ends every session: for reads alone it is tried once, and at once where writes may go astray. */
+/**
+ * A restart ends every session. So a refusal of reads alone causes one restart. A restart comes at once where writes
+ * may go astray.
+ */
 function isRestartDue(failures: number, writes: Refused['writes']): boolean {
   if (writes === 'are led') return failures === tries
   return failures % tries === 0 || (writes === 'go on' && failures === 1)

@@ -42,7 +42,7 @@ export async function runRouter({ clusterDir, logLevel }: RouterOptions): Promis
     tokenFile: layout.agentToken,
     log,
     endsWithinMs: 0,
-    // The manager shows it. What cannot be written is in the log all the same.
+    // The manager shows this file. A sentence that cannot be written is in the log all the same.
     stated: newest((sentence) => replaceDerivedJson(routerStatePath(layout), { sentence }).catch(warnOf)),
     source: async (router, until) => {
       const readInstances = (): void =>

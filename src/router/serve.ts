@@ -17,25 +17,25 @@ import { Router } from './router.ts'
 export interface ServedRouter {
   readonly cluster: string
   readonly settings: RouterSettings
-  /** HAProxy's configuration, script and socket lie there. */
+  /** The folder of HAProxy's configuration, script and socket. */
   readonly folder: string
   readonly haproxy: readonly string[]
   readonly address: RouterAddress
-  /** How agents are spoken to. */
+  /** The token for the agents. */
   readonly tokenFile: string
   readonly tls?: ClientTls
   readonly log: Logger
-  /** So long sessions may go on when the router is told to stop. */
+  /** The time that sessions may go on after the router is told to stop. */
   readonly endsWithinMs: number
-  /** Tells the router of instances and of the record until the signal aborts; resolves then. */
+  /** Tells the router of instances and of the record until the signal aborts, and then resolves. */
   readonly source: (router: Router, until: AbortSignal, warn: (sentence: Sentence) => void) => Promise<void>
-  /** Told each new sentence, beside the log. */
+  /** Called with each new sentence, beside the log. */
   readonly stated?: (sentence: string) => void
-  /** Whoever asks how the router is, until the signal aborts. */
+  /** Answers questions about the router until the signal aborts. */
   readonly show?: (router: Router, until: AbortSignal, haproxy: Pick<Haproxy, 'tell'>) => Promise<void>
 }
 
-/** Whether HAProxy is still led as it should be is looked at this often. */
+/** The time between two looks whether HAProxy is still led rightly. */
 const lookEveryMs = 1_000
 
 /** Runs a router until SIGTERM or SIGINT, and HAProxy with it. */

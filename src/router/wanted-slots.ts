@@ -5,23 +5,23 @@ import type { KnownInstance, ReadState, WhereTo } from './where-to.ts'
 type Place = Pick<Slot, 'host' | 'port'>
 
 interface LedPrimary extends Place {
-  /** '' where another router led HAProxy there, and only the place is known. */
+  /** The name of the instance; '' where another router led HAProxy there, and only the place is known. */
   readonly name: string
 }
 
-/** What HAProxy was led to last, as far as the next step rests upon that. */
+/** The part of HAProxy's last state that the next step rests upon. */
 export interface Led {
-  /** Whose place the slot of the primary has; null for nobody's. */
+  /** The primary whose place the slot has; null for nobody's. */
   readonly primary: LedPrimary | null
-  /** By seat. */
+  /** The place at each seat. */
   readonly readers: ReadonlyMap<number, Place>
-  /** When sessions at the seat of an instance that left are ended. */
+  /** The time at which sessions at the seat of a former instance are ended, for each such seat. */
   readonly leaving: ReadonlyMap<number, number>
 }
 
 export const ledNowhere: Led = { primary: null, readers: new Map(), leaving: new Map() }
 
-/** What a router before this one led HAProxy to, as far as HAProxy tells that. */
+/** The state to which the router before this router led HAProxy, as far as HAProxy tells that. */
 export function ledBefore(slots: Slots): Led {
   const placed = (name: string): Place | undefined => {
     const slot = slots.get(name)
@@ -46,7 +46,7 @@ export interface Leading {
   readonly nowMs: number
 }
 
-/** Where HAProxy is to be led now. */
+/** The state to which HAProxy is to be led. */
 export function wantedSlots(before: Led, leading: Leading): { readonly slots: Slots; readonly led: Led } {
   const { where } = leading
   const primary = primaryIn(before, leading)
@@ -59,7 +59,9 @@ export function wantedSlots(before: Led, leading: Leading): { readonly slots: Sl
   return { slots, led: { primary, readers: readers.places, leaving: readers.leaving } }
 }
 
-/** Sessions that are not to be ended stay where they are, wherever the agent of their instance is looked for. */
+/**
+ * Sessions that are not to be ended stay at their place, even if the agent of their instance is looked for elsewhere.
+ */
 function primaryIn({ primary }: Led, { where: { write, keepSessionsOf }, instances }: Leading): LedPrimary | null {
   if (write !== null) return { name: write.name, ...placeOf(write) }
   if (keepSessionsOf === null) return primary
@@ -71,7 +73,7 @@ function isOf({ name, host, port }: KnownInstance, primary: LedPrimary): boolean
   return primary.name === '' ? host === primary.host && port === primary.port : name === primary.name
 }
 
-/** HAProxy takes addresses alone, and its commands are lines of text: no other word gets there. */
+/** HAProxy takes only addresses, and its commands are lines of text: no other word may get into them. */
 function placeOf({ host, port }: Place): Place {
   return isIP(host) === 0 || !(port >= 1 && port <= 65_535) ? nowhere : { host, port }
 }

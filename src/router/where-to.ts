@@ -7,13 +7,13 @@ export interface KnownInstance {
   readonly name: string
   readonly host: string
   readonly port: number
-  /** Null while its agent is not heard. */
+  /** Null while the instance's agent is not heard. */
   readonly word: AgentWord | null
-  /** Nobody answers at its address for so long that the machine is down, or not to be reached. */
+  /** Nobody has answered at the instance's address for so long that the machine is down, or out of reach. */
   readonly isGone: boolean
 }
 
-/** Who is the primary, by the record or by agents. */
+/** The primary, as the record or the agents name it. */
 export interface NamedPrimary {
   readonly epoch: number
   readonly primary: string
@@ -21,37 +21,39 @@ export interface NamedPrimary {
 
 export interface Known {
   readonly instances: readonly KnownInstance[]
-  /** What the manager shows of the record; null where no manager answers, or there is no primary yet. */
+  /** The record as the manager shows it. Null where no manager answers, or there is no primary yet. */
   readonly record: NamedPrimary | null
-  /** Sessions were led by that epoch, or one was named, also before this router began; 0 for none. */
+  /**
+   * The highest epoch by which sessions were led, or a primary was named, also before this router began; 0 for none.
+   */
   readonly highest: number
 }
 
-/** `open`: also new sessions. `kept`: those that are there. `shut`: none. */
+/** `open` takes new sessions. `kept` keeps the sessions that are there. `shut` has none. */
 export type ReadState = 'open' | 'kept' | 'shut'
 
 export interface ReadTarget {
   readonly name: string
   readonly state: ReadState
-  /** Of 100. */
+  /** The weight, of 100. */
   readonly weight: number
 }
 
 export interface WhereTo {
-  /** Where new sessions go that write; null: they wait. */
+  /** The instance for new writing sessions; null while they wait. */
   readonly write: KnownInstance | null
-  /** Null: those that are open stay where they are. Otherwise only those of this instance stay, '' for nobody's. */
+  /** The name of the instance whose open sessions may stay; '' for none. Null lets all open sessions stay. */
   readonly keepSessionsOf: string | null
   readonly reads: readonly ReadTarget[]
   readonly sentence: Sentence
-  /** By which the primary is named; 0 where nobody is, or where a group names it. */
+  /** The epoch that names the primary. 0 where there is no primary, or where a group names it. */
   readonly epoch: number
 }
 
 /**
- * Where sessions go. The record is followed by what the manager shows; a higher epoch that a majority of the agents
- * confirms is newer. The instance must be open by the word of its own agent, whoever names it. No older epoch than one
- * that was known is followed: a manager whose record is old and an old primary may be all that is reached.
+ * Where sessions go. The router follows the record that the manager shows. A higher epoch that a majority of the agents
+ * confirms is newer. Whoever names an instance, its own agent must say that the instance is open. No epoch below a
+ * known epoch is followed: a manager with an old record and an old primary may be all that can be reached.
  */
 export function whereTo(known: Known, { reads }: Pick<RouterSettings, 'reads'>): WhereTo {
   const { instances, record } = known
@@ -61,7 +63,7 @@ export function whereTo(known: Known, { reads }: Pick<RouterSettings, 'reads'>):
   return { ...write, epoch, reads: whereToRead(known, write.write, reads) }
 }
 
-/** All agents are heard, and none promised that epoch: it is not of the volumes that they have. */
+/** All agents are heard, and none promised that epoch. So the epoch does not belong to these volumes. */
 export function isOfOthers(epoch: number, instances: readonly Pick<KnownInstance, 'word'>[]): boolean {
   return instances.length > 0 && instances.every(({ word }) => word !== null && word.promise < epoch)
 }
@@ -81,7 +83,7 @@ function whereToWrite({ instances, record, highest }: Known, named: NamedPrimary
   return wait(doubt.isSure ? '' : instance.name, say`sessions wait: ${primary}, and ${doubt.sentence}`)
 }
 
-/** Of the same epoch the record, which is the truth. */
+/** The record wins where the epochs are the same: the record is the truth. */
 function newer(byAgents: NamedPrimary | null, record: NamedPrimary | null): NamedPrimary | null {
   if (byAgents === null || record === null) return byAgents ?? record
   return byAgents.epoch > record.epoch ? byAgents : record
@@ -105,8 +107,8 @@ function agentsNeeded(instances: readonly unknown[]): number {
 }
 
 /**
- * The agent that was told to be the primary of the highest epoch, where so many agents promised that epoch and no
- * newer one. An order to be primary follows the record, and each epoch has one primary.
+ * The agent that was told to be the primary of the highest epoch, where a majority of the agents promised that epoch
+ * and no newer one. An order to be primary follows the record, and each epoch has one primary.
  */
 function confirmedPrimary(instances: readonly KnownInstance[]): NamedPrimary | null {
   const [claim] = instances
@@ -128,16 +130,16 @@ function groupPrimary(instances: readonly KnownInstance[]): NamedPrimary | null 
   return null
 }
 
-/** Newer than all that a manager can know. */
+/** An epoch newer than any that a manager can know. */
 const electedByGroup = Number.MAX_SAFE_INTEGER
 
 interface Doubt {
   readonly sentence: Sentence
-  /** The agent itself says no. Otherwise nobody knows, and sessions that are open may go on. */
+  /** True where the agent itself says no. Otherwise nobody knows, and open sessions may go on. */
   readonly isSure: boolean
 }
 
-/** Why a session must not be led to the one that is named; null for no reason. */
+/** The reason not to lead a session to the named primary; null for none. */
 function doubtAbout(word: AgentWord | null, named: NamedPrimary): Doubt | null {
   if (word === null) return { sentence: say`its agent is not heard`, isSure: false }
   if (word.server === 'gone') return { sentence: say`its server does not run`, isSure: true }
@@ -181,8 +183,8 @@ function readTarget(instance: KnownInstance, primary: KnownInstance | null, maxL
 }
 
 /**
- * Infinite for no replica that follows. Without a primary nobody follows; what has arrived must be applied all the
- * same, as the primary may only be unheard.
+ * The lag of a replica; infinite for an instance that does not follow. Without a primary nobody follows. The primary
+ * may only be unheard, so a replica counts that has applied all that has arrived.
  */
 function lagOf(word: AgentWord, primary: KnownInstance | null): number {
   if (word.role !== 'replica' || word.server === 'unsure') return Infinity

@@ -9,13 +9,14 @@ import { PutPieces } from './put-pieces.ts'
 import { Shipping, type ArchiveMemory } from './shipping.ts'
 
 /**
- * Ships what this server executes as primary to the store of backups, every few seconds, the file that is written to
- * among them. A failover changes the sender: the next one reads in the store how far the archive goes. Two senders at
- * once do no harm, since each piece tells its place in the history (`src/backup/archive/chain.ts`).
+ * Ships to the store of backups, every few seconds, what this server executes as primary. The file that the server
+ * still writes to is shipped, too. A failover changes the sender: the next sender reads in the store how far the
+ * archive goes. Two senders at once do no harm: each piece tells its place in the history
+ * (`src/backup/archive/chain.ts`).
  */
 export class BinlogArchiver implements Watch {
   readonly name = 'binlogs to be shipped'
-  /** To catch up takes hours. */
+  /** An archive may need hours to catch up. */
   readonly deadlineMs = 86_400_000
   readonly #parts: Parts
   readonly #port: StoresPort | null
@@ -56,7 +57,7 @@ export class BinlogArchiver implements Watch {
     this.#rest()
   }
 
-  /** What is to be shipped; null where this is no open primary, or no archive is asked for. */
+  /** The task of this agent; null where the server is no open primary, or no archive is asked for. */
   #task(): BackupTask | null {
     const { backups } = this.#parts.told
     return this.#port !== null && isOpenPrimary(this.#parts) && (backups?.archive.everySeconds ?? 0) > 0
@@ -65,8 +66,8 @@ export class BinlogArchiver implements Watch {
   }
 
   /**
-   * Begun anew for another epoch, another mysqld, another store, where a backup was made meanwhile, and where the store
-   * does not show what was put there.
+   * The shipping begins anew for another epoch, another mysqld or another store. A backup made meanwhile is a reason,
+   * too, and so is a store that does not show what was put there.
    */
   async #shippingOf(task: BackupTask, port: StoresPort): Promise<Shipping> {
     const present = this.#shipping
@@ -96,8 +97,8 @@ export class BinlogArchiver implements Watch {
 const nothingShipped = { atMs: null, gtids: null, lacks: '', hole: '' }
 
 /**
- * One that was elected and has not opened may still apply what the last primary shipped: an opening of the archive by
- * then would leave that out.
+ * A primary that was elected and has not opened may still apply what the last primary shipped. An opening of the
+ * archive at that time would leave this out.
  */
 function isOpenPrimary({ file, observer, process }: Parts): boolean {
   const { assignment, seeding } = file.current

@@ -17,9 +17,9 @@ import { folderOf } from './shipping.ts'
 type CloseWord = Word<'closeHole'>
 
 /**
- * Ships what the archive lacks and the primary's binlogs do not hold any more, out of the binlogs of this replica: one
- * epoch has one history, and replicas preserve its order. Each piece is as the primary would have shipped that; what is
- * shipped twice, or half, does no harm.
+ * Ships what the archive lacks and the primary's binlogs do not hold any more, out of the binlogs of this replica. One
+ * epoch has one history, and replicas preserve its order. Each piece is as the primary would have shipped that. A piece
+ * that is shipped twice, or half, does no harm.
  */
 export class HoleCloser {
   readonly #parts: Parts
@@ -31,7 +31,7 @@ export class HoleCloser {
     this.#port = port
   }
 
-  /** How it goes shows in the observation. Throws `REGENT_REFUSED`. */
+  /** Begins to ship; the observation shows the course. Throws `REGENT_REFUSED`. */
   begin(said: CloseWord): void {
     const { jobs, config } = this.#parts
     if (jobs.closesHole?.stage === 'ships') return
@@ -59,10 +59,13 @@ export class HoleCloser {
     }
   }
 
-  /** Gives what this instance shipped. What others shipped meanwhile is not shipped again. */
+  /**
+   * Gives the transactions that this instance shipped. Transactions that others shipped meanwhile are not shipped
+   * again.
+   */
   async #ship(said: CloseWord, opened: OpenedStore, lineage: string): Promise<GtidSet> {
     const folder = folderOf(this.#parts, said)
-    // A replica may lag: what it does not believe is said by the primary alone.
+    // A replica may lag, and its doubts prove nothing: only the primary tells of objects that are not believed.
     const { archive, believed, executed } = await readBelieved(this.#parts, { opened, folder, lineage })
     const why = whyOtherHistory(archive, said.epoch, executed)
     if (why !== '') throw new RegentError('REGENT_REFUSED', why, { remedy: '' })

@@ -2,30 +2,30 @@ import type { Piece } from '#backup/objects/piece-name.ts'
 import { nextOf } from '#topology/gtid/gtid-number.ts'
 import type { BinlogTransaction } from '#agents/ports/volume.ts'
 
-/** A piece, and where it ends in its binlog file. */
+/** A piece, and its end in its binlog file. */
 export interface CutPiece {
   readonly piece: Piece
   readonly end: number
 }
 
-/** Which transactions are shipped. Whatever is not executed yet may still be taken back. */
+/** The transactions to be shipped. A transaction that is not executed yet may still be taken back. */
 export interface Cutting extends Pick<Piece, 'epoch' | 'sender' | 'file'> {
   readonly isExecuted: (transaction: BinlogTransaction) => boolean
   readonly isShipped: (transaction: BinlogTransaction) => boolean
 }
 
-/** Where one look at a binlog file ends, and the next one begins. */
+/** The place where one look at a binlog file ends, and the next look begins. */
 export interface CutPlace {
   readonly offset: number
-  /** Transactions that were executed before those at that place. */
+  /** Transactions that were executed before the transaction at that place. */
   readonly preceding: number
 }
 
-/** What a sender has in its hands at a time; a longer transaction is a piece of its own. */
+/** The bytes that a sender handles at a time; a longer transaction is a piece of its own. */
 const pieceBytes = 16_777_216
 const mostPieces = 64
 
-/** Cuts what a binlog file has into pieces: transactions of one source that follow each other, with no gap. */
+/** Cuts the content of a binlog file into pieces: transactions of one source that follow each other, with no gap. */
 export class PieceCutter {
   readonly #cutting: Cutting
   readonly #pieces: CutPiece[] = []
@@ -37,7 +37,7 @@ export class PieceCutter {
     this.#place = from
   }
 
-  /** False where nothing more is to be shown now. The one that was shown is shown again then. */
+  /** False where the cutter takes no more. A later look brings this transaction again. */
   add(transaction: BinlogTransaction): boolean {
     const { isExecuted, isShipped } = this.#cutting
     if (!isExecuted(transaction) || this.#pieces.length >= mostPieces) return false
@@ -48,7 +48,7 @@ export class PieceCutter {
     return true
   }
 
-  /** At the end of a look. */
+  /** Gives the pieces, and the place where the next look begins. */
   finish(): { readonly pieces: readonly CutPiece[]; readonly place: CutPlace } {
     this.#close()
     return { pieces: this.#pieces, place: this.#place }

@@ -8,17 +8,17 @@ import type { OpenedStore } from '#agents/ports/backup-port.ts'
 import type { BinlogFile } from '#agents/ports/volume.ts'
 import { PieceCutter, type CutPiece, type CutPlace, type Cutting } from './piece-cutter.ts'
 
-/** A binlog file, and how far that is cut. */
+/** A binlog file, and the place up to which the file is cut. */
 interface Place extends CutPlace {
   readonly file: string
 }
 
-/** `waits`: for a transaction that is not executed yet. `through`: there is no more in the binlogs. */
+/** `waits`: the next transaction is not executed yet. `through`: the binlogs hold no more. */
 export type Went = 'on' | 'waits' | 'through'
 
-/** Where pieces go, and in which epoch. */
+/** The place that pieces go to, and their epoch. */
 export interface Sending {
-  /** Of this cluster in the store. */
+  /** The folder of this cluster in the store. */
   readonly folder: string
   readonly lineage: string
   readonly opened: OpenedStore
@@ -26,13 +26,16 @@ export interface Sending {
   readonly signal: AbortSignal
 }
 
-/** What of the binlogs is to be sent. */
+/** The part of the binlogs that is to be sent. */
 export interface ToSend extends Pick<Cutting, 'isExecuted' | 'isShipped'> {
-  /** Nothing of what had been executed before a file is to be looked for in the files before. */
+  /** True where the transactions executed before a file are all done: the files before need no look. */
   readonly isDone: (before: GtidSet) => boolean
 }
 
-/** Sends what this server's binlogs hold to the archive: of any server in whose binlogs is what the archive lacks. */
+/**
+ * Sends the content of this server's binlogs to the archive. The server is any whose binlogs hold what the archive
+ * lacks.
+ */
 export class PieceSender {
   readonly #parts: Parts
   readonly #sending: Sending
@@ -43,14 +46,14 @@ export class PieceSender {
     this.#sending = sending
   }
 
-  /** The next pieces of one file. @param sent is told of each piece that is in the store, with its key */
+  /** Sends the next pieces of one file. @param sent is told of each piece that is in the store, with its key */
   async send({ isDone, ...which }: ToSend, sent: (gtids: GtidSet, key: string) => void): Promise<Went> {
     const place = this.#place ?? (await this.#firstPlace(isDone))
     const { volume, file, config } = this.#parts
     const { epoch, signal } = this.#sending
     const sender = memberId(config.instance, file.current.volume)
     const cutter = new PieceCutter({ epoch, sender, file: place.file, ...which }, place)
-    // Before the look: a file that ends behind that has transactions that nobody saw.
+    // The list is read before the look: a file that ends after that has transactions that nobody saw.
     const files = await volume.listBinlogs()
     let isAtEnd = true
     await volume.visitBinlog(place.file, place.offset, (transaction) => (isAtEnd = cutter.add(transaction)), signal)
@@ -64,7 +67,7 @@ export class PieceSender {
     return isAtEnd ? this.#nextFile(place.file, files) : 'waits'
   }
 
-  /** What no binlog here holds any more. */
+  /** Transactions that no binlog here holds any more. */
   get purged(): GtidSet {
     return parseGtidSet(this.#parts.observer.server?.purged ?? '')
   }
@@ -80,7 +83,7 @@ export class PieceSender {
     return key
   }
 
-  /** The newest file before which nothing is that is to be shipped; else the oldest. */
+  /** The newest file before which nothing is left to ship; else the oldest file. */
   async #firstPlace(isDone: ToSend['isDone']): Promise<Place> {
     const files = await this.#parts.volume.listBinlogs()
     for (const { name } of files.toReversed()) {
@@ -90,7 +93,7 @@ export class PieceSender {
     throw new Error('the server has no binlog')
   }
 
-  /** @param files as they were before the file was looked at to its end */
+  /** @param files the list as read before the look at the file's end */
   async #nextFile(file: string, files: readonly BinlogFile[]): Promise<Went> {
     const next = files[files.findIndex(({ name }) => name === file) + 1]
     if (next === undefined) return 'through'
@@ -98,7 +101,7 @@ export class PieceSender {
     return 'on'
   }
 
-  /** All that had been executed before this file began: what was copied, or purged, is in no file. */
+  /** All transactions executed before this file began. Copied and purged transactions are in no file. */
   async #before(file: string): Promise<GtidSet> {
     const previous = await this.#parts.volume.previousGtids(file)
     if (previous === null) throw new Error(`${file} cannot be read, as an encrypted binlog cannot`)
@@ -106,7 +109,7 @@ export class PieceSender {
   }
 }
 
-/** In which this instance acts; -1 for none. */
+/** The epoch in which this instance acts; -1 for none. */
 export function epochOf({ file }: Pick<Parts, 'file'>): number {
   return file.current.assignment?.epoch ?? -1
 }

@@ -1,32 +1,32 @@
 import type { ObjectStore } from '#object-store/object-store.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 
-/** So often the store is asked whether its listing shows what was put there. */
+/** The time between two questions whether the store's listing shows what was put there. */
 const lookMs = 60_000
-/** Two looks at the whole archive count as two where so much is between them: a listing may be late for a moment. */
+/** Two looks at the whole archive count as two only with so much time between: a listing may be late for a moment. */
 const apartMs = 30_000
 
 /**
- * What this agent has put into the archive in one epoch, whatever the listing of the store shows. A store that was put
- * back to an earlier state has lost what was shipped after that, and a cache before a store may hold back the newest
- * objects. What two looks in a row do not show is shipped anew, once: a listing that does not show that either will
+ * The pieces that this agent has put into the archive in one epoch, whatever the store's listing shows. A store that
+ * was put back to an earlier state has lost later pieces. A cache before a store may hold back the newest objects.
+ * Pieces that two looks in a row do not show are shipped anew, once. A listing that does not show the second copy would
  * show no third one.
  */
 export class PutPieces {
   #place = ''
   #gtids = GtidSet.empty
   #newestKey = ''
-  /** The newest at the last look: what was put back to a time before now lacks that one. */
+  /** The newest key at the last look: a store that was put back since lacks this key. */
   #witness = ''
   #lookedAtMs = -Infinity
   #comparedAtMs = -Infinity
   #missed = GtidSet.empty
-  /** What is to be shipped anew, and what of that was. */
+  /** Transactions to be shipped anew; below, those of them that were shipped. */
   #asked = GtidSet.empty
   #anew = GtidSet.empty
   #isInVain = false
 
-  /** From now on of that epoch and store; what was known of another one is forgotten. */
+  /** Begins with an epoch and a store. All knowledge of another epoch or store is forgotten. */
   begin(place: string): void {
     if (place === this.#place) return
     this.#place = place
@@ -35,29 +35,29 @@ export class PutPieces {
     this.#newestKey = ''
   }
 
-  /** One more is in the store. */
+  /** Notes a piece that is in the store. */
   add(gtids: GtidSet, key: string): void {
     this.#gtids = this.#gtids.union(gtids)
     this.#newestKey = key
     this.#anew = this.#anew.union(gtids.intersect(this.#asked))
   }
 
-  /** What the store has, whether or not its listing shows that: all but what is to be shipped anew. */
+  /** Transactions that the store has, also where its listing does not show them; without those to be shipped anew. */
   get trusted(): GtidSet {
     return this.#gtids.subtract(this.#asked.subtract(this.#anew))
   }
 
-  /** What the last look did not show. */
+  /** Transactions that the last look did not show. */
   get notShown(): GtidSet {
     return this.#missed
   }
 
-  /** Whether the last look did not show what had been shipped anew. */
+  /** Whether the last look did not show transactions that were shipped anew. */
   get isInVain(): boolean {
     return this.#isInVain
   }
 
-  /** Whether the archive is to be read again: the listing does not show all. Asks the store for one key. */
+  /** Whether the archive is to be read again, since the listing does not show all. Asks the store for one key. */
   async isToBeRead(store: Pick<ObjectStore, 'list'>, nowMs: number): Promise<boolean> {
     if (nowMs - this.#lookedAtMs < lookMs) return false
     this.#lookedAtMs = nowMs
@@ -68,8 +68,8 @@ export class PutPieces {
   }
 
   /**
-   * Holds what a whole look has found against what was put. @param found all that needs not be shipped any more
-   * @returns what is to be shipped anew from now on
+   * Compares the result of a whole look with what was put. @param found all that needs not be shipped any more
+   * @returns the transactions to be shipped anew from here on
    */
   compare(found: GtidSet, nowMs: number): GtidSet {
     const missing = this.#gtids.subtract(found)
@@ -81,7 +81,7 @@ export class PutPieces {
     this.#asked = this.#asked.intersect(missing)
     this.#anew = this.#anew.intersect(missing)
     this.#isInVain = !this.#anew.isEmpty()
-    // A listing that does not show what was shipped anew shows nothing else that is.
+    // A listing that does not show the second copies does not show other pieces that are there.
     const again = this.#isInVain ? GtidSet.empty : missing.intersect(wasMissed).subtract(this.#asked)
     this.#asked = this.#asked.union(again)
     return again

@@ -7,20 +7,20 @@ import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { OpenedStore } from '#agents/ports/backup-port.ts'
 
-/** Which archive. */
+/** The place of an archive. */
 export interface ArchivePlace {
   readonly opened: OpenedStore
-  /** Of the cluster in the store. */
+  /** The folder of the cluster in the store. */
   readonly folder: string
   readonly lineage: string
 }
 
-/** As it is in the store, and what a sender believes of that. */
+/** The archive in the store, and the part of the archive that a sender believes. */
 export interface ReadBelieved {
   readonly archive: Archive
   readonly believed: Archive
   readonly doubted: readonly Doubted[]
-  /** What this server had executed once the archive was read. */
+  /** The transactions that this server had executed once the archive was read. */
   readonly executed: GtidSet
 }
 
@@ -30,13 +30,16 @@ export async function readBelieved(
   { opened: { store, key }, folder: cluster, lineage }: ArchivePlace,
 ): Promise<ReadBelieved> {
   const archive = await readArchive(store, cluster, 'sender')
-  // After the archive: what others shipped or copied by then is executed here as well, unless this server lags.
+  // The server is asked after the archive was read. Transactions that others shipped or copied by then are executed
+  // here as well, unless this server lags.
   const executed = parseGtidSet((await server.readHolds()).executed)
   const { archive: believed, doubted } = await believedBy(archive, { store, cluster, lineage, key, executed })
   return { archive, believed, doubted, executed }
 }
 
-/** Says which objects a primary does not believe, each once. @param said the keys of which that was said before */
+/**
+ * Tells of each object that a primary does not believe, once. @param said the keys of objects that were told of before
+ */
 export function tellDoubts(
   { config: { instance }, notices }: Pick<Parts, 'config' | 'notices'>,
   address: string,

@@ -18,7 +18,7 @@ import { epochOf, PieceSender, type Went } from './piece-sender.ts'
 import type { PutPieces } from './put-pieces.ts'
 import { readBelieved, tellDoubts } from './read-believed.ts'
 
-/** For whom, and where to. */
+/** The task, and the way to the store. */
 interface Begun {
   readonly task: BackupTask
   readonly port: StoresPort
@@ -26,28 +26,30 @@ interface Begun {
   readonly memory: ArchiveMemory
 }
 
-/** What an agent knows of the archive from one shipping to the next. */
+/** Knowledge of the archive that an agent keeps from one shipping to the next. */
 export interface ArchiveMemory {
-  /** Keys of objects that are not believed, of which that was said. */
+  /** Keys of objects that are not believed, and that were told of. */
   readonly doubted: Set<string>
   readonly put: PutPieces
 }
 
-/** What the shipping rests upon. */
+/** The state that the shipping rests upon. */
 interface Ground {
   readonly epoch: number
   readonly pid: number | null
   /**
-   * The newest backup, of whoever: where the archive has a hole, the archive begins behind that one. And a replica that
-   * lagged holds less than what was taken for shipped.
+   * The newest backup, whoever made it. An archive with a hole begins behind the newest backup. A copy of a replica
+   * that lagged holds less than what was taken for shipped.
    */
   readonly backup: string
 }
 
-/** So often the archive is read again while something lacks: others may ship that, or a backup end the hole. */
+/**
+ * The time between two reads of the archive while transactions lack: others may ship them, or a backup end the hole.
+ */
 const readAgainMs = 30_000
 
-/** One primary's shipping, in one epoch and from one mysqld. */
+/** The shipping of a primary, in one epoch and from one mysqld. */
 export class Shipping {
   readonly #parts: Parts
   readonly #begun: Begun
@@ -73,13 +75,13 @@ export class Shipping {
   }
 
   /**
-   * Opens this epoch of the archive, and reads how far the archive goes. What this server had executed at a moment of
-   * the epoch stands there before any piece of the epoch.
+   * Opens this epoch of the archive, and reads how far the archive goes. The opening tells what this server had
+   * executed at a moment of the epoch. The opening is in the store before any piece of the epoch.
    */
   static async begin(parts: Parts, begun: Begun): Promise<Shipping> {
     const { instance } = parts.config
     const cluster = folderOf(parts, begun.task)
-    // Noted before anything is waited for: an epoch that begins meanwhile has no opening yet.
+    // The ground is noted before anything is waited for: an epoch that begins meanwhile has no opening yet.
     const ground = groundOf(parts)
     const { epoch } = ground
     const opened = await begun.port.open(begun.task.store)
@@ -107,14 +109,14 @@ export class Shipping {
     }
   }
 
-  /** Whether nothing has changed that the shipping rests upon. */
+  /** Whether the ground of the shipping is as before. */
   isStill({ store }: BackupTask): boolean {
     const [now, { epoch, pid, backup }] = [groundOf(this.#parts), this.#ground]
     const isSame = now.epoch === epoch && now.pid === pid && now.backup === backup
     return isSame && JSON.stringify(store) === JSON.stringify(this.#begun.task.store)
   }
 
-  /** Whether the listing of the store shows what was put there, as far as that is to be asked now. */
+  /** Whether the store's listing shows what was put there. Most calls ask nothing, and say yes. */
   async isShown(): Promise<boolean> {
     const { memory } = this.#begun
     return !(await memory.put.isToBeRead(this.#opened.store, this.#parts.world.clock.monotonicMs()))
@@ -124,7 +126,7 @@ export class Shipping {
     this.#opened.store.close()
   }
 
-  /** Ships all that is executed now. */
+  /** Ships all transactions that are executed. */
   async ship(): Promise<void> {
     const { server, world } = this.#parts
     const atMs = world.clock.monotonicMs()
@@ -138,7 +140,7 @@ export class Shipping {
     this.#parts.changed()
   }
 
-  /** What is not shown is in no restore: that is not counted, and its binlogs are held. */
+  /** Transactions that are not shown are in no restore: they do not count, and their binlogs are held. */
   #reached(atMs: number): BinlogArchiveKnown {
     const { put } = this.#begun.memory
     const { binlogArchive: before } = this.#parts.jobs
@@ -178,7 +180,7 @@ export class Shipping {
     this.#lacking = this.#lacking.subtract(found.gtids)
   }
 
-  /** What no binlog here holds is not looked for any more. */
+  /** Transactions that no binlog here holds are not looked for any more. */
   #giveUp(executed: GtidSet): void {
     const lacking = executed.subtract(this.#shipped)
     this.#lacking = this.#lacking.union(lacking)
@@ -192,7 +194,10 @@ export class Shipping {
   }
 }
 
-/** With what this agent put there and the listing does not show, but for what is to be shipped anew. */
+/**
+ * Adds transactions that this agent put into the store and the listing does not show. Transactions to be shipped anew
+ * are left out.
+ */
 function withPut(parts: Parts, { memory: { put } }: Begun, { address }: OpenedStore['store'], found: Shipped): Shipped {
   const { config, notices, world } = parts
   const wasInVain = put.isInVain
@@ -215,8 +220,8 @@ function some(gtids: GtidSet): Sentence {
 }
 
 /**
- * An opening of the time before there was this key is made anew, and so is one that was damaged: a restore believes
- * neither. What the primary has executed by now leaves out the same as what it had when the epoch began.
+ * Makes an opening anew that was damaged, or is older than the key: a restore believes neither. The set that the
+ * primary has executed by then leaves out the same transactions as the set at the beginning of the epoch.
  */
 async function seal(store: OpenedStore['store'], place: OpeningPlace, opening: Buffer): Promise<void> {
   const { distrust = '' } = await openingAsFound(store, place)
@@ -228,7 +233,7 @@ async function* once(bytes: Buffer): AsyncGenerator<Buffer, void, void> {
   yield bytes
 }
 
-/** Of this cluster in the store. */
+/** The folder of this cluster in the store. */
 export function folderOf({ config: { cluster } }: Pick<Parts, 'config'>, { store }: Pick<BackupTask, 'store'>): string {
   return backupFolderOf({ cluster, store })
 }

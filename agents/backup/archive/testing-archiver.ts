@@ -72,7 +72,7 @@ async function anInstance(instance: string) {
   const parts = { ...made, world, config: { ...made.config, instance } }
   learn(parts, { fact: 'backupsTold', task })
 
-  /** Its files, by the numbers of their transactions; those below the first are purged. */
+  /** Sets the primary's files, by the numbers of their transactions. Transactions below the first number are purged. */
   const has = async (files: readonly (readonly number[])[], upTo: number) => {
     const names = files.map((_, at) => `binlog.${String(at + 1).padStart(6, '0')}`)
     for (const [at, numbers] of files.entries()) {
@@ -105,7 +105,7 @@ export async function shipped(store: MemoryStore): Promise<string> {
   return pieces.reduce((all, piece) => all.union(gtidsOf(piece)), GtidSet.empty).toString()
 }
 
-/** What the pieces of an epoch name, as `5-8`, in their order. */
+/** The numbers in the pieces of an epoch, as `5-8`, in their order. */
 export function piecesIn({ objects }: MemoryStore, epoch: number): readonly string[] {
   const pieces = [...objects.keys()].flatMap((key) => {
     const found = parseKey(key)

@@ -17,7 +17,7 @@ const lookMs = 1_000
 
 export interface Compared {
   readonly compared: number
-  /** Why no table was compared; '' where each could be. */
+  /** The reason why no table was compared; '' where each table could be compared. */
   readonly whyNot: Said
 }
 
@@ -29,9 +29,9 @@ export interface RestoredServer {
 }
 
 /**
- * Compares a restored server with the replica beside: the replica shows what it holds at one moment, the restored
- * server replays to the same transactions out of the archive, and each table must have the same rows. Throws where a
- * table has others.
+ * Compares a restored server with the replica beside. The replica shows the content of one moment. The restored server
+ * replays the archive to the same transactions. Each table must then have the same rows. Throws where a table has other
+ * rows.
  */
 export async function compareWithReplica(
   { server: own, config, file }: Pick<Parts, 'server' | 'config' | 'file'>,
@@ -68,7 +68,7 @@ async function compareWithView(
   return { compared, whyNot: compared === 0 ? say`no table could be read on both sides` : '' }
 }
 
-/** Why the restored server is not at these transactions; '' where it is. */
+/** Why the restored server is not at these transactions; '' where the server is. */
 async function replayUpTo(wanted: GtidSet, restored: RestoredServer, tools: RebuildTools): Promise<Said> {
   const { server, folder } = restored
   const { world } = tools
@@ -84,7 +84,7 @@ async function replayUpTo(wanted: GtidSet, restored: RestoredServer, tools: Rebu
   }
 }
 
-/** Why the archive does not say how to go on: for now the replica is ahead, or the store cannot be read. */
+/** Why the archive does not say how to go on: the replica is ahead for a while, or the store cannot be read. */
 function notYet(error: unknown): Sentence {
   return error instanceof RegentError && error.code === 'REGENT_REFUSED'
     ? archiveIsBehind
@@ -93,7 +93,7 @@ function notYet(error: unknown): Sentence {
 
 const archiveIsBehind = say`the archive did not come to where the replica is`
 
-/** The steps from one to the other. Throws while the archive does not have all of them. */
+/** The steps from one set to the other. Throws while the archive does not have all of them. */
 async function planBeyond(executed: GtidSet, wanted: GtidSet, { backup }: Plan, tools: RebuildTools) {
   const { cluster, name, mysqlVersion } = backup
   const asked = { of: cluster, backup: name, untilGtids: wanted.toString() }

@@ -13,12 +13,12 @@ export interface CheckedTables {
   readonly rows: number
 }
 
-/** Of the server itself, and of Regent, which makes its own anew. */
+/** Schemas of the server itself, and that of Regent, which makes its own anew. */
 const others = ['mysql', 'sys', 'performance_schema', 'information_schema', 'regent']
 
 /**
- * Has the server check every table of applications, and counts their rows: each page of each index is read. Throws with
- * the server's words where a table is not as it should be.
+ * Has the server check every table of applications, and counts their rows: the server reads each page of each index.
+ * Throws with the server's words where a table is not as it should be.
  */
 export async function checkTables(
   server: Pick<ThrowAwayServer, 'query'>,

@@ -7,15 +7,15 @@ import { quoted, type TableName } from './checked-tables.ts'
 
 type Asked = Pick<ThrowAwayServer, 'query'>
 
-/** Replicated DDL of a table waits for the one SELECT that reads the table on the replica: no longer than that. */
+/** The longest time of a SELECT: replicated DDL of a table waits for the SELECT that reads the table on the replica. */
 const longestMs = 600_000
 
 /**
- * Compares the content of tables on a restored server with that on a replica, both at the same transactions: number of
- * rows, and sums over the checksums of all their columns. Throws where one differs.
+ * Compares tables on a restored server with those on a replica, both at the same transactions: number of rows, and sums
+ * over the checksums of all their columns. Throws where one table differs.
  *
- * @returns how many were compared: not those that one side could not read, since they are too large for ten minutes,
- *   were changed meanwhile or have a column of which the server makes no checksum
+ * @returns the number of compared tables. A table does not count that one side could not read: the table is too large
+ *   for ten minutes, was changed meanwhile, or has a column of which the server makes no checksum
  */
 export async function compareTables(
   restored: Asked,
@@ -39,7 +39,7 @@ export async function compareTables(
   return compared
 }
 
-/** Invisible ones, too. */
+/** Invisible columns are among them. */
 async function columnsOf(server: Asked, table: TableName): Promise<readonly string[]> {
   const rows = await server.query(`SHOW COLUMNS FROM ${quoted(table)}`)
   return rows.map((row) => String(row['Field']))

@@ -39,9 +39,9 @@ interface Outcome {
 }
 
 /**
- * Rehearses restores beside the instance's own server, one at a time: the newest backup and its binlogs go into a
- * folder and a server of their own, every table is checked, and all of that is removed. It takes what processor and
- * disk others leave, and ends before the volume gets narrow.
+ * Rehearses restores beside the instance's own server, one at a time. The newest backup and its binlogs go into a
+ * folder and a server of their own. Every table is checked, and then folder and server are removed. A rehearsal takes
+ * the processor and disk that others leave, and ends before the volume gets narrow.
  */
 export class Rehearsing {
   readonly #parts: Parts
@@ -53,7 +53,7 @@ export class Rehearsing {
     this.#port = port
   }
 
-  /** How it goes shows in the observation. Throws `REGENT_BUSY` and `REGENT_REFUSED`. */
+  /** Begins a rehearsal; the observation shows the course. Throws `REGENT_BUSY` and `REGENT_REFUSED`. */
   begin(said: RehearseWord): void {
     const { jobs, config, copying } = this.#parts
     const present = jobs.rehearsal
@@ -64,7 +64,7 @@ export class Rehearsing {
       throw new RegentError('REGENT_BUSY', say`${config.instance} is being made a copy itself: rehearse elsewhere`)
     const port = requireAccess(this.#port, config.instance)
     this.#tell(said, 'restores', 'looking for the newest backup')
-    // From here on a cluster is named as the store has it.
+    // The run names the cluster as the store has it.
     void this.#run({ ...said, cluster: backupFolderOf(said) }, port).then(
       (outcome) => this.#ended(said, outcome),
       (error: unknown) => this.#failed(said, error),
@@ -76,8 +76,8 @@ export class Rehearsing {
   }
 
   /**
-   * Of a rehearsal whose agent died: the server goes on without an agent. That rehearsal failed as any other does, and
-   * is told of by each agent that follows: the manager would begin the next one at once.
+   * Removes the rest of a rehearsal whose agent died: its server goes on without an agent. Such a rehearsal failed as
+   * any other does. Each later agent tells of that failure: the manager would begin the next rehearsal at once.
    */
   async removeLeftovers(): Promise<void> {
     const { volume, file, world } = this.#parts
@@ -101,10 +101,10 @@ export class Rehearsing {
     }
   }
 
-  /** Nothing of it is left when that is told. */
+  /** Nothing of a rehearsal is left when its end is told. */
   async #run(said: RehearseWord, { open, throwAway, lineage }: BackupPort): Promise<Outcome> {
     const { volume, world, file } = this.#parts
-    // What follows may end the agent: memory runs out where a schema is large.
+    // The next steps may end the agent: memory runs out where a schema is large.
     await file.update({ rehearsal: { name: said.name, failure: '' } })
     const opened = await open(said.store)
     const watch = this.#watch()
@@ -177,7 +177,7 @@ export class Rehearsing {
 
   async #requireRoom({ plan: { backup }, replay }: SignedPart): Promise<void> {
     const { observer, config } = this.#parts
-    // Its own server closes at the half of that, and opens again at that.
+    // The instance's own server closes at half of these free bytes, and opens again at all of them.
     const asked = { backup, replay, besidesBytes: 2 * config.lowSpaceBytes, freeBytes: await observer.freeBytesNow() }
     const why = whyNoRoom(asked, say`once more on the volume of ${config.instance}`)
     if (why !== '') throw new RegentError('REGENT_REFUSED', why)

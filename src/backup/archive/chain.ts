@@ -8,30 +8,30 @@ import { moment } from '#common/sentence/moment.ts'
 import type { Opening } from '../objects/opening.ts'
 import type { Piece } from '../objects/piece-name.ts'
 
-/** One piece to replay, and what of that piece is new: the rest is skipped. */
+/** A piece to replay, and the new part of the piece: the rest is skipped. */
 export interface Step {
   readonly piece: Piece
   readonly gtids: GtidSet
 }
 
-/** Where a chain of pieces breaks. */
+/** A place where a chain of pieces breaks. */
 export interface Hole {
   readonly epoch: number
-  /** What lacks, as far as that can be named; empty where only the number of transactions is known. */
+  /** The transactions that lack, if they can be named; empty where only their number is known. */
   readonly gtids: GtidSet
-  /** Committed after the one and before the other. */
+  /** The lacking transactions were committed after the first time and before the second. */
   readonly afterMs: number
   readonly beforeMs: number
   readonly why: Sentence
 }
 
-/** What a backup can be brought to by the archive, without a gap. */
+/** A backup, and what the archive can bring the backup to without a gap. */
 export interface Chain {
   readonly backup: Manifest
   readonly steps: readonly Step[]
-  /** All that the backup and the steps hold. */
+  /** All transactions of the backup and the steps. */
   readonly gtids: GtidSet
-  /** When the last transaction of the steps was committed; without steps, when the backup ended. */
+  /** The commit time of the steps' last transaction; without steps, the end of the backup. */
   readonly reachesMs: number
   readonly hole: Hole | null
 }
@@ -46,11 +46,12 @@ interface Walk {
 /**
  * Follows the archive from a backup on, to its end or to the first hole.
  *
- * Within an epoch one primary makes one history, and replicas preserve its order; members of a group do nearly so (see
- * `leadsOn`). So what has been reached is a place in that history, and each piece tells its own place: before a piece
- * of a greater place there is a hole, and one of an earlier place was shipped twice. Where an epoch begins, the opening
- * says what is no part of the history that goes on, since a lost primary may have shipped what nobody else had; and
- * what must be reached before that history goes on.
+ * One primary makes one history within an epoch, and replicas preserve its order. Members of a group do nearly so (see
+ * `leadsOn`). So the transactions reached so far are a place in that history, and each piece tells its own place.
+ * Before a piece of a greater place is a hole; a piece of an earlier place was shipped twice. The opening at the
+ * beginning of an epoch tells two things. Transactions that the opening lacks are no part of the history that goes on:
+ * a lost primary may have shipped what nobody else had. And transactions that the opening has must be reached before
+ * the history goes on.
  */
 export function chainFrom(backup: Manifest, history: readonly ArchivedEpoch[]): Chain {
   const copied = GtidSet.parse(backup.gtids)
@@ -75,14 +76,17 @@ function reachedMs({ steps, backup }: Walk): number {
 }
 
 /**
- * A time by which a transaction of the step was committed: the latest one, unless the last of the piece are left out.
- * Theirs was the clock of a lost primary, which went on while another one led.
+ * A time by which a transaction of the step was committed. The time is the latest of the piece, unless its last
+ * transactions are left out: their time is by the clock of a lost primary, which went on while another primary led.
  */
 export function latestOf({ piece, gtids }: Step): number {
   return gtids.last(piece.source) === piece.to ? piece.lastMs : piece.firstMs
 }
 
-/** The newest epoch whose opening the copy holds: a replica that lagged was copied in an epoch it had not reached. */
+/**
+ * The newest epoch whose opening the copy holds. A replica that lagged was copied in an epoch that its data had not
+ * reached.
+ */
 function firstOf({ backup, copied }: Walk, history: readonly ArchivedEpoch[]): number {
   const at = history.findLastIndex(
     ({ epoch, opening }) => epoch <= backup.epoch && opening !== null && copied.contains(opening.gtids),
@@ -111,7 +115,7 @@ function enter(walk: Walk, { epoch, opening, pieces, distrust }: ArchivedEpoch):
   return null
 }
 
-/** What is shipped and no part of the history that goes on is not replayed. */
+/** Leaves out transactions that were shipped and are no part of the history that goes on. */
 function forget(walk: Walk, history: GtidSet): void {
   if (history.contains(walk.have)) return
   walk.have = walk.have.intersect(history)
@@ -120,7 +124,7 @@ function forget(walk: Walk, history: GtidSet): void {
     .filter(({ gtids }) => !gtids.isEmpty())
 }
 
-/** @param later the epochs behind this one */
+/** @param later the epochs behind this epoch */
 function follow(walk: Walk, { opening, pieces }: ArchivedEpoch, later: readonly ArchivedEpoch[]): Hole | null {
   for (const [at, { piece, gtids, ends }] of pieces.entries()) {
     if (walk.have.contains(gtids)) continue
@@ -136,8 +140,8 @@ function follow(walk: Walk, { opening, pieces }: ArchivedEpoch, later: readonly 
 
 /**
  * Members of a group commit transactions that do not touch each other in orders of their own. So two senders may tell
- * other places of the same transactions, and what one shipped is followed by what the other one shipped all the same:
- * where all of that together has what the next epoch began with, nothing lacks.
+ * other places of the same transactions, and the pieces of one sender follow those of the other all the same. Where all
+ * these pieces together have what the next epoch began with, nothing lacks.
  */
 function leadsOn({ have }: Walk, left: readonly ArchivedPiece[], later: readonly ArchivedEpoch[]): boolean {
   const began = later[0]?.opening?.gtids
@@ -151,7 +155,7 @@ function breakAt(walk: Walk, hole: Pick<Hole, 'epoch' | 'gtids' | 'beforeMs'>, w
   return { ...hole, afterMs, why: why(say`after ${moment(afterMs)}`) }
 }
 
-/** What the old primary did not ship any more, and the new one not yet. */
+/** The hole of transactions that the old primary had not shipped, and that the new primary has not shipped yet. */
 function unshipped(walk: Walk, history: readonly ArchivedEpoch[]): Hole | null {
   const opening = history.at(-1)?.opening ?? null
   if (opening === null || walk.have.contains(opening.gtids)) return null
@@ -178,7 +182,7 @@ function lackingBefore(walk: Walk, piece: Piece, opening: Opening | null): Hole 
   )
 }
 
-/** A backup of a server that had transactions of its own, or a piece that somebody else put there. */
+/** The hole where a backup's server had transactions of its own, or somebody else put the piece there. */
 function contradicting(walk: Walk, piece: Piece): Hole {
   const { epoch, source, from, to, firstMs: beforeMs } = piece
   return breakAt(
@@ -189,7 +193,10 @@ function contradicting(walk: Walk, piece: Piece): Hole {
   )
 }
 
-/** The numbers of that source between what was reached and the piece: exactly what lacks, unless tags do. */
+/**
+ * The numbers of that source between the place reached and the piece. These are exactly the lacking ones, unless tags
+ * lack.
+ */
 function numbersBefore(have: GtidSet, { source, from }: Piece): GtidSet {
   const [first, last] = [nextOf(have.last(source)), previousOf(from)]
   return first <= last ? GtidSet.parse(`${source}:${first}-${last}`) : GtidSet.empty

@@ -4,23 +4,23 @@ import type { Manifest } from '../objects/manifest.ts'
 import type { Opening } from '../objects/opening.ts'
 import { gtidsOf, pieceName, type Piece } from '../objects/piece-name.ts'
 
-/** What was read of a cluster's folder. */
+/** The content of a cluster's folder, as read. */
 export interface Archive {
-  /** Of the backups that are whole. */
+  /** Manifests of the backups that are whole. */
   readonly manifests: readonly Manifest[]
   readonly openings: readonly Opening[]
   readonly pieces: readonly Piece[]
 }
 
 /**
- * One epoch of the archive: with what its history began, and the pieces in the order of that history; those of later
- * epochs among them that close a hole of this one.
+ * An epoch of the archive: the beginning of its history, and the pieces in the order of that history. Pieces of later
+ * epochs that close a hole of this epoch are among them.
  */
 export interface ArchivedEpoch {
   readonly epoch: number
-  /** Null where there is none, or none that is believed. */
+  /** Null where there is no opening, or none that is believed. */
   readonly opening: Opening | null
-  /** Why the one that is there is not believed; '' otherwise. */
+  /** The reason why the opening in the store is not believed; '' otherwise. */
   readonly distrust: Said
   readonly pieces: readonly ArchivedPiece[]
 }
@@ -28,7 +28,7 @@ export interface ArchivedEpoch {
 export interface ArchivedPiece {
   readonly piece: Piece
   readonly gtids: GtidSet
-  /** Where it ends in the history of its epoch: how many transactions there are then. */
+  /** The end of the piece as a place in its epoch's history: the number of transactions by then. */
   readonly ends: number
 }
 
@@ -39,7 +39,7 @@ export function historyOf({ openings, pieces }: Pick<Archive, 'openings' | 'piec
   const openingOf = new Map(openings.filter(isBelieved).map((opening) => [opening.epoch, opening]))
   const distrustOf = new Map(openings.map(({ epoch, distrust = '' }) => [epoch, distrust]))
   const newest = Math.max(-1, ...openingOf.keys())
-  // What was lost before an epoch whose opening is not believed nobody knows, unless a later one tells.
+  // Nobody knows what was lost before an epoch whose opening is not believed, unless a later opening tells.
   const unknown = [...distrustOf.keys()].filter((epoch) => epoch > newest)
   const all = new Set([...piecesOf.keys(), ...openingOf.keys(), ...unknown])
   const epochs = [...all].sort((one, other) => one - other)
@@ -53,8 +53,9 @@ export function historyOf({ openings, pieces }: Pick<Archive, 'openings' | 'piec
 }
 
 /**
- * What an epoch did not ship may have been shipped in a later one, by whoever still had that. Up to a piece that the
- * openings of both epochs lead to, both have one history, and a place in one is the same place in the other.
+ * Adds pieces of later epochs that an epoch lacks: an instance that still had the transactions may have shipped them
+ * later. Two epochs have one history up to a piece that the openings of both lead to. A place in one is the same place
+ * in the other up to there.
  */
 function withLater(epoch: ArchivedEpoch, later: readonly ArchivedEpoch[]): ArchivedEpoch {
   let common = epoch.pieces
@@ -74,7 +75,10 @@ function archived(piece: Piece): ArchivedPiece {
   return { piece, gtids, ends: piece.preceding + gtids.count() }
 }
 
-/** By their places; of two of one place, which two senders shipped, any order does that is always the same. */
+/**
+ * Compares two pieces by their places. Two senders may have shipped two pieces of one place: any order of these does
+ * that is always the same.
+ */
 function inHistory(one: Piece, other: Piece): number {
   return one.preceding - other.preceding || (pieceName(one) < pieceName(other) ? -1 : 1)
 }

@@ -5,18 +5,18 @@ import type { Archive } from './history.ts'
 import type { Manifest } from '../objects/manifest.ts'
 import { gtidsOf } from '../objects/piece-name.ts'
 
-/** What senders need not ship any more, and where the chain of restores may break. */
+/** The transactions that senders need not ship, and those where the chain of restores may break. */
 export interface Shipped {
-  /** In the archive, or in each backup. */
+  /** Transactions in the archive, or in each backup. */
   readonly gtids: GtidSet
-  /** What the newest backup holds; what lacks of that hurts older backups alone. */
+  /** Transactions in the newest backup: lacking ones among them hurt older backups alone. */
   readonly copied: GtidSet
 }
 
 /**
- * What was shipped so far by whoever led. The archive begins behind the oldest backup, so that each of them can be
- * brought to any moment; without a backup behind what had been executed when its first epoch was opened. Null where
- * there is neither: the archive begins now.
+ * The transactions shipped so far, whoever led. The archive begins behind the oldest backup, so that each backup can be
+ * brought to any moment. Without a backup, the archive begins behind the transactions that were executed when its first
+ * epoch was opened. Null where there is neither: the archive begins with the next piece.
  */
 export function shippedOf({ manifests, openings, pieces }: Archive): Shipped | null {
   const byEnd = manifests.toSorted((one, other) => one.endedAtMs - other.endedAtMs)
@@ -32,8 +32,9 @@ export function shippedOf({ manifests, openings, pieces }: Archive): Shipped | n
 }
 
 /**
- * What pieces hold, as far as each later epoch began with that: a restore leaves out the rest where that epoch begins,
- * also what its primary applied after that. So the rest is shipped again, under the epoch of whoever has it.
+ * The transactions in pieces that each later epoch began with. A restore leaves out the rest where the later epoch
+ * begins, even if that epoch's primary applied the rest later. So the rest is shipped again, under the epoch of a
+ * primary that has it.
  */
 function inHistory(pieces: Archive['pieces'], openings: Archive['openings']): GtidSet {
   let all = GtidSet.empty
@@ -46,9 +47,10 @@ function inHistory(pieces: Archive['pieces'], openings: Archive['openings']): Gt
 }
 
 /**
- * Why a primary of this epoch may not go on with an archive; '' where it may. A later epoch is there where another
- * instance leads meanwhile; or the archive is of a cluster that was there before, under the same name and secret.
- * @param executed what the primary had executed before the archive was read
+ * Why a primary of this epoch may not go on with an archive; '' where the primary may. An archive with a later epoch
+ * says that another instance leads meanwhile, or that the archive belongs to an earlier cluster of the same name and
+ * secret.
+ * @param executed the transactions that the primary had executed before the archive was read
  */
 export function whyOtherHistory({ openings }: Pick<Archive, 'openings'>, epoch: number, executed: GtidSet): Said {
   const later = openings.find((opening) => opening.epoch > epoch)
@@ -64,9 +66,10 @@ function copiedBy({ gtids }: Pick<Manifest, 'gtids'>): GtidSet {
 }
 
 /**
- * Why the archive does not go on behind a backup; '' where it does, or where there is none. A replica that lagged may
- * have been copied: what came behind that was shipped before the archive began, or was deleted with older backups.
- * @param archive as it was before the backup
+ * Why the archive does not go on behind a backup; '' where it does, or where there is no archive. The backup may be of
+ * a replica that lagged. The next transactions were then shipped before the archive began, or were deleted with older
+ * backups.
+ * @param archive as read before the backup
  */
 export function whyNotRolledOn(backup: Pick<Manifest, 'name' | 'gtids'>, archive: Archive): Said {
   const begins = archive.openings.length === 0 ? undefined : shippedOf({ ...archive, pieces: [] })?.gtids

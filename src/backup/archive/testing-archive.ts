@@ -16,26 +16,26 @@ export interface Committed {
   readonly epoch: number
 }
 
-/** A made-up cluster: what was truly committed, in order, and what of that was shipped. */
+/** A made-up cluster: its true commits in their order, and the part of them that was shipped. */
 export interface Story {
   readonly history: readonly Committed[]
   readonly archive: Archive
-  /** How many transactions there were before the archive began. */
+  /** The number of transactions before the archive began. */
   readonly before: number
   readonly archived: number
 }
 
-/** One epoch: who leads, what is committed (1 = with a tag), and what goes wrong with the shipping. */
+/** A chapter is an epoch: its primary, its commits (1 = with a tag), and the faults of its shipping. */
 const chapterWith = (phantoms: number) =>
   fc.record({
     leader: fc.nat(2),
     tagged: fc.array(fc.boolean(), { maxLength: 9 }),
-    /** Acknowledged, and not shipped before the primary died. */
+    /** Transactions acknowledged, and not shipped before the primary died. */
     unshipped: fc.nat(3),
-    /** Shipped, and lost with the primary. */
+    /** Transactions shipped, and lost with the primary. */
     phantoms: fc.nat(phantoms),
     longest: fc.integer({ min: 1, max: 4 }),
-    /** Where a second sender begins, and how long its pieces are; 0 = none. */
+    /** The place where a second sender begins, and the length of its pieces; 0 = none. */
     second: fc.record({ skips: fc.nat(6), longest: fc.nat(3) }),
   })
 type Chapter = ReturnType<typeof chapterWith> extends fc.Arbitrary<infer C> ? C : never
@@ -74,7 +74,7 @@ function tell(
     const end = Math.max(archived, history.length - chapter.unshipped)
     const lost =
       isLast || chapter.unshipped > 0 ? [] : commits(history, epoch, leader, Array(chapter.phantoms).fill(false))
-    // Its clock goes on while others lead already.
+    // The clock of a lost primary goes on while others lead already.
     const seen = [...history, ...lost.map((each) => ({ ...each, ms: each.ms + 4_000 }))]
     const shippedTo = lost.length > 0 ? seen.length : end
     pieces.push(...shipped(seen, [archived, shippedTo], chapter.longest, { epoch, sender: 'shop-0@a0' }))
@@ -142,7 +142,7 @@ function backupAt(
   })
 }
 
-/** Two of one second have two names. */
+/** Two backups of one second have two names. */
 function named(manifests: readonly Manifest[]): readonly Manifest[] {
   return manifests.map((manifest, at) => ({ ...manifest, name: `20261126T03120${at}Z` }))
 }
@@ -151,7 +151,7 @@ export function setOf(committed: readonly Committed[]): GtidSet {
   return GtidSet.parse(committed.map(({ gtid }) => gtid).join(','))
 }
 
-/** What a restore by this plan comes to, replayed one by one; in the order in which that happens. */
+/** The result of a restore by this plan: transactions replayed one by one, in the order of a real restore. */
 export function replayed(
   { history, archive }: Story,
   plan: Plan,

@@ -1,10 +1,10 @@
 import { keyIdOf } from './data-key.ts'
 
-/** The keys that a person keeps for a store, one at least: of a file, the newest first. */
+/** The keys that a person keeps for a store, at least one, in the order of their file: the newest first. */
 export class KeyRing {
-  /** What is written is encrypted with it. */
+  /** The key that new objects are encrypted with. */
   readonly first: Buffer
-  /** What is not encrypted is taken too: it lies there since before there was a key. */
+  /** Whether objects that are not encrypted are taken too: they are older than the key. */
   readonly takesPlain: boolean
   readonly #byId: ReadonlyMap<string, Buffer>
 
@@ -18,7 +18,7 @@ export class KeyRing {
     return [...this.#byId.keys()]
   }
 
-  /** The same keys, and nothing plain. */
+  /** The same keys, and no plain objects. */
   get strict(): KeyRing {
     return new KeyRing([this.first, ...this.#byId.values()])
   }

@@ -3,8 +3,8 @@ import { say, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
 import type { KeyRing } from './key-ring.ts'
 
 /**
- * Whoever can write to a store can put something plain in the place of what is encrypted: where a person gives a key,
- * nothing plain is taken, unless that is allowed.
+ * A stranger who can write to a store can put something plain in the place of an encrypted object. So nothing plain is
+ * taken where a person gives a key, unless that is allowed.
  */
 export function refusesPlain(key: KeyRing | null): boolean {
   return key !== null && !key.takesPlain
@@ -15,7 +15,7 @@ export function whyNotPlain(what: Sayable): Sentence {
   return say`${what} is not encrypted, and a key is given: anybody who writes to the store may have put that there; what is older than the key needs --allow-plain (allowPlain)`
 }
 
-/** The same of what is signed, and not encrypted. */
+/** The same about an object that is to be signed, and is not. */
 export function whyNotSigned(what: Sayable): Sentence {
   return say`${what} is not signed, and a key is given: anybody may have put that there; what is older than the key, or of an older Regent, needs --allow-plain (allowPlain)`
 }

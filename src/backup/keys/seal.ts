@@ -7,11 +7,14 @@ import type { KeyRing } from './key-ring.ts'
 
 const sha256 = matching('^[0-9a-f]{64}$')
 
-/** By a key of the store, of a small object that is not encrypted: whoever can write to the store makes no such one. */
+/**
+ * The signature of a small object that is not encrypted, by a key of the store. A stranger who can write to the store
+ * cannot make one.
+ */
 export const sealShape = objectOf({ keyId: matching('^[A-Za-z0-9._-]{1,64}$'), salt: sha256, signature: sha256 })
 export type Seal = Shaped<typeof sealShape>
 
-/** @param text all that the object says, and where it lies: begins with the kind of the object */
+/** @param text all that the object says, and the place where the object lies; begins with the kind of the object */
 export function sealOf(text: string, key: KeyRing): Seal {
   const salt = randomBytes(saltBytes)
   const signature = signatureOf(text, dataKeys(key.first, salt))
@@ -19,8 +22,8 @@ export function sealOf(text: string, key: KeyRing): Seal {
 }
 
 /**
- * Why nobody who has these keys believes an object; '' where it is believed, or where no key is given.
- * @param seal as it was read; undefined for none
+ * Why a holder of these keys does not believe an object; '' where the object is believed, or where no key is given.
+ * @param seal as read; undefined for none
  * @param what names the object, as the subject of a sentence
  */
 export function whyNotSealed(

@@ -1,13 +1,13 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 
-/** When a backup began, in UTC: `20261126T031209Z`; a second one of that second is `20261126T031209Z-02`. */
+/** The start of a backup, in UTC: `20261126T031209Z`. A second backup of the same second is `20261126T031209Z-02`. */
 export type BackupName = string
 
 const form = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z(?:-(?:0[2-9]|[1-9]\d))?$/
 
 /**
- * The name of a backup that begins now. Names are in the order of their times.
+ * The name of a backup that begins at this time. Names are in the order of their times.
  * @param taken names that are in use. Throws `REGENT_REFUSED` where 99 backups of one second are.
  */
 export function backupName(wallMs: number, taken: ReadonlySet<BackupName> = new Set()): BackupName {
@@ -21,12 +21,12 @@ export function backupName(wallMs: number, taken: ReadonlySet<BackupName> = new 
   return free
 }
 
-/** The second in which a backup of this name began, in milliseconds; null where this is no name of a backup. */
+/** The second in which a backup of this name began, in milliseconds; null for a text that is no name of a backup. */
 export function secondOf(name: string): number | null {
   const found = form.exec(name)
   if (found === null) return null
   const [, year, month, day, hour, minute, second] = found
   const ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
-  // The 31st of June is read as the 1st of July.
+  // JavaScript reads the 31st of June as the 1st of July.
   return Number.isNaN(ms) || backupName(ms) !== name.slice(0, 16) ? null : ms
 }

@@ -23,16 +23,21 @@ const amount = integer(0, Number.MAX_SAFE_INTEGER)
 const encryptionShape = objectOf({
   scheme: exactly('aes-256-gcm'),
   keyId: matching('^[A-Za-z0-9._-]{1,64}$'),
-  /** With the key, gives the keys of this backup alone (`keys/data-key.ts`). */
+  /** The salt gives, with the key, the keys of this backup alone (`keys/data-key.ts`). */
   salt: sha256,
-  /** Of what `signedText` gives, by one of these keys: whoever can write to the store makes no such manifest. */
+  /**
+   * The signature of what `signedText` gives, by one of these keys. A stranger who can write to the store cannot make
+   * one.
+   */
   signature: sha256,
 })
 export type Encryption = Shaped<typeof encryptionShape>
 const encryption: Shape<Encryption | null> = { anyOf: [{ type: 'null' }, encryptionShape] }
 
 const shape = objectOf({
-  /** The second one of those that are encrypted: their signature is of everything. A plain one is as before. */
+  /**
+   * Encrypted backups have the second version: their signature is of everything. Plain backups have the first version.
+   */
   formatVersion: oneOf(formatVersion, signedVersion),
   name: text(1, 64),
   cluster: text(1, 128),
@@ -41,17 +46,22 @@ const shape = objectOf({
   instance: text(1, 64),
   serverUuid: matching('^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'),
   mysqlVersion: matching('^[0-9]{1,3}[.][0-9]{1,3}[.][0-9]{1,4}$'),
-  /** Of the record, when the copy ended. */
+  /** The record's epoch when the copy ended. */
   epoch: integer(0, 9_999_999_999),
   startedAtMs: moment,
-  /** When the copy was whole; not before the newest commit in it, whose time another clock took. */
+  /**
+   * The time when the copy was whole. The newest commit in the copy is not later, though another clock took its time.
+   */
   endedAtMs: moment,
   /** When the last part was stored. */
   storedAtMs: moment,
-  /** What the copy holds: all of the first, and none but of the second. Where nobody wrote, the two are the same. */
+  /**
+   * The content of the copy: all of the first set, and nothing outside of the second. The two are the same where nobody
+   * wrote.
+   */
   gtids: text(0, 16_777_216),
   gtidsAtMost: text(0, 16_777_216),
-  /** Of the tar, and of what lies in the store. */
+  /** Bytes of the tar, and bytes in the store. */
   rawBytes: amount,
   storedBytes: amount,
   /** `bytes` lie in the store, `rawBytes` of the tar went in. */
@@ -61,16 +71,19 @@ const shape = objectOf({
   ),
   compression: exactly('zstd'),
   encryption,
-  /** Of the tar, before it was compressed. */
+  /** The sum of the tar, before compression. */
   sha256,
 })
 
-/** What a backup is. Written last, and only if absent: where it is, all parts are whole. */
+/**
+ * The description of a backup. The manifest is written last, and only if absent: where a manifest is, all parts are
+ * whole.
+ */
 export type Manifest = Shaped<typeof shape>
 
 /**
- * All that a restore rests upon. The first version leaves the epoch out, by which a chain tells what was lost with a
- * failover: so a manifest of an older Regent proves no epoch.
+ * All that a restore rests upon. The first version leaves the epoch out, and a chain needs the epoch to tell what was
+ * lost with a failover. So a manifest of an older Regent proves no epoch.
  */
 export function signedText(manifest: Omit<Manifest, 'encryption'>): string {
   const { name, cluster, lineage, serverUuid, mysqlVersion, gtids, gtidsAtMost, endedAtMs, rawBytes, parts } = manifest
@@ -89,7 +102,7 @@ export function manifestText(manifest: Manifest): string {
 }
 
 /**
- * @param at where the text was found: a manifest of another place was put there by somebody else.
+ * @param at the place where the text was found: a manifest that names another place was put there by somebody else.
  * @throws RegentError `REGENT_NEWER_VERSION` or `REGENT_BACKUP_UNUSABLE`
  */
 export function parseManifest(stored: string, at: { readonly cluster: string; readonly name: BackupName }): Manifest {
@@ -126,7 +139,7 @@ function whyBadParts({ parts, storedBytes }: Manifest): Said {
   return sum === storedBytes ? '' : say`its parts have ${counted(sum, 'byte')}, and ${storedBytes} were stored`
 }
 
-/** Throws `REGENT_BACKUP_UNUSABLE` where what was read of a part is another number of bytes, or has another sum. */
+/** Throws `REGENT_BACKUP_UNUSABLE` where a part as read has another number of bytes, or another sum. */
 export function checkPart(
   manifest: Manifest,
   part: number,

@@ -4,29 +4,29 @@ import { say } from '#common/sentence/sentence.ts'
 import { secondOf, type BackupName } from './backup-name.ts'
 import { parsePieceName, pieceName, type Piece } from './piece-name.ts'
 
-/** What lies below the address of a store, by the name of each object. */
+/** The objects below the address of a store, by their names. */
 export type BackupKey =
-  /** Whose folder this is (`owner.ts`). */
+  /** The owner of the folder (`owner.ts`). */
   | { readonly kind: 'owner'; readonly cluster: string }
-  /** What a backup is (`manifest.ts`); is written last. */
+  /** The description of a backup (`manifest.ts`), which is written last. */
   | { readonly kind: 'manifest'; readonly cluster: string; readonly name: BackupName }
-  /** Who began it, and when; is written first, so that no two runs have one name. */
+  /** The instance that began a backup, which is written first: so no two runs have one name. */
   | { readonly kind: 'begun'; readonly cluster: string; readonly name: BackupName }
   /** The data; parts are counted from 1. */
   | { readonly kind: 'part'; readonly cluster: string; readonly name: BackupName; readonly part: number }
-  /** That the backup was restored once (`verification.ts`). */
+  /** The proof that a backup was restored once (`verification.ts`). */
   | { readonly kind: 'verified'; readonly cluster: string; readonly name: BackupName }
-  /** With what an epoch began (`opening.ts`). */
+  /** The beginning of an epoch (`opening.ts`). */
   | { readonly kind: 'opening'; readonly cluster: string; readonly epoch: number }
   | { readonly kind: 'piece'; readonly cluster: string; readonly piece: Piece }
 
-/** S3 takes no longer ones. */
+/** S3 takes no longer keys. */
 const longestBytes = 1_024
-/** On Kubernetes with its namespace: `shops.shop`. */
+/** A cluster on Kubernetes has its namespace before its name: `shops.shop`. */
 const clusterForm = '(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\\.)?[a-z][a-z0-9-]{0,38}'
 const form = new RegExp(`^(${clusterForm})/(owner\\.json|base/([^/]+)/([^/]+)|binlog/(\\d{10})/([^/]+))$`)
 
-/** Throws `REGENT_BAD_NAME` where no key can be made of that: `parseKey` would read something else. */
+/** Throws `REGENT_BAD_NAME` where no key can be made: `parseKey` would read another key. */
 export function keyOf(key: BackupKey): string {
   const text = `${key.cluster}/${withinCluster(key)}`
   if (!isDeepStrictEqual(parseKey(text), key))
@@ -53,7 +53,7 @@ function withinCluster(key: BackupKey): string {
   }
 }
 
-/** Null for what others put there. */
+/** Gives null for objects that others put there. */
 export function parseKey(text: string): BackupKey | null {
   if (Buffer.byteLength(text) > longestBytes) return null
   const [, cluster, within, name, ofBackup, epoch, ofEpoch] = form.exec(text) ?? []
@@ -87,7 +87,7 @@ function paddedEpoch(epoch: number): string {
   return String(epoch).padStart(10, '0')
 }
 
-/** What all keys begin with of a cluster, of its backups, of one backup, of its binlog archive. */
+/** The beginnings of keys: of a cluster, its backups, one backup, its binlog archive. */
 export const prefixOf = {
   cluster: (cluster: string) => `${cluster}/`,
   backups: (cluster: string) => `${cluster}/base/`,

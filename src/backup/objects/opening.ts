@@ -16,34 +16,37 @@ const shape = objectOf({
   seal: optional(sealShape),
 })
 
-/** As it is stored. */
+/** An opening as stored. */
 export type StoredOpening = Shaped<typeof shape>
 
 /**
- * With what an epoch began in the archive: exactly what its primary had executed at one moment of that epoch, before
- * anybody ships a piece in that epoch. Put there before the first piece, by the primary alone, and only if absent. What
- * earlier epochs did not ship of it comes in the first pieces of this one.
+ * The beginning of an epoch in the archive: exactly the transactions that its primary had executed at one moment of
+ * that epoch, before anybody shipped a piece of that epoch. The primary alone puts the opening there, before the first
+ * piece, and only if absent. The first pieces of the epoch bring the transactions among them that earlier epochs did
+ * not ship.
  *
  * Names of pieces cannot tell this. Where the old primary died before its last piece was shipped, the first number of
- * the new primary follows as if nothing lacked; and what the old primary shipped although it was lost with that
- * failover looks like history.
+ * the new primary follows as if nothing lacked. And transactions that the old primary shipped look like history, though
+ * they were lost with the failover.
  */
 export interface Opening {
   readonly epoch: number
   readonly atMs: number
   readonly gtids: GtidSet
-  /** Why it is not to be believed where somebody reads who has these keys; absent or '' where it is. */
+  /**
+   * The reason why a reader with these keys does not believe the opening; absent or '' where the opening is believed.
+   */
   readonly distrust?: Said
 }
 
 export interface OpeningPlace {
   readonly cluster: string
   readonly epoch: number
-  /** Null where no key is given: then each is believed. */
+  /** Null where no key is given: then each opening is believed. */
   readonly key: KeyRing | null
 }
 
-/** What is to be stored. @param key null where nothing is encrypted */
+/** The text to be stored. @param key null where nothing is encrypted */
 export function openingText(
   opening: Omit<StoredOpening, 'formatVersion' | 'seal'>,
   { cluster, key }: Omit<OpeningPlace, 'epoch'> = { cluster: '', key: null },
@@ -56,7 +59,7 @@ function signedText(cluster: string, { epoch, instance, atMs, gtids }: Omit<Stor
   return JSON.stringify(['opening', cluster, epoch, instance, atMs, gtids])
 }
 
-/** @param at where it was found. Throws `REGENT_NEWER_VERSION` or `REGENT_BACKUP_UNUSABLE` */
+/** @param at the place where the text was found. Throws `REGENT_NEWER_VERSION` or `REGENT_BACKUP_UNUSABLE` */
 export function parseOpening(stored: string, { cluster, epoch, key }: OpeningPlace): Opening {
   const what = say`opening of epoch ${epoch}`
   const opening = readStored(stored, shape, what)

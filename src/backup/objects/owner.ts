@@ -10,9 +10,9 @@ const shape = objectOf({
 })
 
 /**
- * Who may write below the folder of a cluster. Put there if absent, by whoever writes first. A new cluster that was
- * restored from this one has another lineage, also where its name is the same: two histories in one archive would be
- * none.
+ * The cluster that may write to a folder. The first cluster that writes puts this object there, if absent. A new
+ * cluster that was restored from the owner has another lineage, even with the same name: two histories in one archive
+ * would be none.
  */
 export type Owner = Shaped<typeof shape>
 
@@ -28,7 +28,10 @@ export function parseOwner(stored: string, cluster: string): Owner {
   return owner
 }
 
-/** Why a cluster of this lineage may not write there; '' where it may. Of nobody's folder it becomes the owner. */
+/**
+ * Why a cluster of this lineage may not write there; '' where the cluster may. A folder without an owner is open to
+ * any.
+ */
 export function whyNotOwner(owner: Owner | null, cluster: string, lineage: string): Said {
   if (owner === null || owner.lineage === lineage) return ''
   return say`folder ${cluster}/ of the store has the backups of another cluster of that name (lineage ${owner.lineage}): give this cluster (lineage ${lineage}) another store, or another folder`

@@ -3,8 +3,8 @@ import { endOfGtidNumbers, gtidNumber, type GtidNumber } from '#topology/gtid/gt
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 
 /**
- * A piece of the binlog archive, as its name tells: transactions of one source that follow each other in the binlog of
- * their sender, and whose numbers have no gap.
+ * A piece of the binlog archive, as its name tells. A piece has transactions of one source that follow each other in
+ * the binlog of their sender, and whose numbers have no gap.
  */
 export interface Piece {
   /** Epoch of the record in which the sender shipped the piece. */
@@ -17,14 +17,14 @@ export interface Piece {
   readonly from: GtidNumber
   readonly to: GtidNumber
   /**
-   * How many transactions its sender had executed before these. The history of one epoch has one order, since replicas
-   * preserve the order of commits: so this is a place in that history. What lacks between two pieces is seen by that
-   * place, also where numbers have gaps: tags, blocks of a group.
+   * The number of transactions that the sender had executed before these. One epoch has one order of commits, since
+   * replicas preserve the order: so the number is a place in the epoch's history. The places of two pieces show what
+   * lacks between them, also where numbers have gaps: tags, blocks of a group.
    */
   readonly preceding: number
   readonly sender: MemberId
   readonly file: string
-  /** Where the first transaction begins in that file. */
+  /** The place of the first transaction in that file. */
   readonly offset: number
 }
 
@@ -46,7 +46,7 @@ export function pieceName(piece: Piece): string {
   ].join('-')
 }
 
-/** Null where the name is another one than `pieceName` gives. */
+/** Null for a name that `pieceName` does not give. */
 export function parsePieceName(epoch: number, name: string): Piece | null {
   const found = form.exec(name)?.groups
   if (found === undefined) return null

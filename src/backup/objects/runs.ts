@@ -2,15 +2,15 @@ import type { StoredObject } from '#object-store/object-store.ts'
 import type { BackupName } from './backup-name.ts'
 import { parseKey } from './object-key.ts'
 
-/** One run of a base backup, as its objects in the store tell without being read. */
+/** A run of a base backup, as its objects in the store tell without being read. */
 export interface Run {
   readonly name: BackupName
-  /** The run has a manifest: the run came to its end. */
+  /** Whether the run has a manifest: such a run came to its end. */
   readonly isWhole: boolean
   readonly isVerified: boolean
 }
 
-/** The runs of a cluster's folder, the oldest first. @param objects what is listed below `prefixOf.backups` */
+/** The runs of a cluster's folder, the oldest first. @param objects the list below `prefixOf.backups` */
 export function runsIn(objects: readonly Pick<StoredObject, 'key'>[]): readonly Run[] {
   const runs = new Map<BackupName, Run>()
   for (const { key } of objects) {

@@ -6,20 +6,25 @@ import type { Shape } from '#common/input/shapes.ts'
 import { codeOf, described, RegentError } from '#common/errors/errors.ts'
 import { counted, say, type Sayable, text } from '#common/sentence/sentence.ts'
 
-/** What this Regent writes, and the newest that it reads. A field that is added later does not make a new version. */
+/**
+ * The version that this Regent writes, which is the newest that it reads. A field that is added later does not make a
+ * new version.
+ */
 export const formatVersion = 1
-/** Of a manifest and of a piece whose signature proves more than that of the version before: see there. */
+/** The version of a manifest or a piece whose signature proves more than that of the version before: see there. */
 export const signedVersion = 2
 
-/** Far above any manifest: one with a million parts has 120 MB, and this is what a reader takes into memory. */
+/**
+ * A limit far above any manifest: a manifest with a million parts has 120 MB, and a reader takes so much into memory.
+ */
 const longestCharacters = 128 * 1024 * 1024
 
 /**
  * The object that a text of the store holds. Fields that are not known are left out: a newer Regent of the same format
  * version wrote them.
  * @param what names the object in errors, as the subject of a sentence
- * @param newest format version of such an object that is known. Throws `REGENT_NEWER_VERSION` or
- *   `REGENT_BACKUP_UNUSABLE`.
+ * @param newest the newest known format version of such an object. Throws `REGENT_NEWER_VERSION` or
+ * `REGENT_BACKUP_UNUSABLE`.
  */
 export function readStored<T>(stored: string, shape: Shape<T>, what: Sayable, newest: number = formatVersion): T {
   const value = parse(stored, what)
@@ -39,12 +44,15 @@ export function unusable(what: Sayable, why: Sayable): RegentError {
   return new RegentError('REGENT_BACKUP_UNUSABLE', say`${what} cannot be used: ${why}`)
 }
 
-/** That the content of an object cannot be used, as `readStored` throws: the store itself has answered. */
+/**
+ * Whether an error says that the content of an object cannot be used, as `readStored` throws: the store itself has
+ * answered.
+ */
 export function isOfContent(error: unknown): boolean {
   return codeOf(error) === 'REGENT_BACKUP_UNUSABLE' || codeOf(error) === 'REGENT_NEWER_VERSION'
 }
 
-/** With a checksum of its own: no other object tells whether a byte of this one was flipped. */
+/** Adds a checksum of the object itself: no other object tells whether a byte of this object was flipped. */
 export function writeStored(value: object): string {
   return `${JSON.stringify({ ...value, checksum: checksumOf(value) }, null, 2)}\n`
 }

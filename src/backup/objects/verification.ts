@@ -10,15 +10,15 @@ const moment = integer(0, 9_999_999_999_999)
 
 const shape = objectOf({
   formatVersion: exactly(formatVersion),
-  /** When the rehearsal ended, and how long the restore within took until the server took statements. */
+  /** The end of the rehearsal, and the time that its restore took until the server took statements. */
   verifiedAtMs: moment,
   restoreMs: amount,
-  /** What was replayed behind the backup: up to these transactions, committed by then. */
+  /** The state that the replay reached behind the backup: these transactions, committed by then. */
   gtids: text(0, 16_777_216),
   reachedMs: moment,
   tables: amount,
   rows: amount,
-  /** How many of the tables had the same rows as a replica at the same transactions. */
+  /** The number of tables that had the same rows as a replica at the same transactions. */
   compared: optional(amount),
   /** The instance that these rows were compared with. Absent where no table was compared, and of older Regents. */
   replica: optional(text(1, 64)),
@@ -28,21 +28,23 @@ const shape = objectOf({
   seal: optional(sealShape),
 })
 
-/** That a backup was restored, and its tables checked: a backup counts from then on. */
+/** The proof that a backup was restored, and its tables checked. Only a backup with a proof counts as sure. */
 export type Verification = Shaped<typeof shape>
 
-/** Of which backup, and with which keys; null where nothing is signed: then each is believed. */
+/** The backup of a proof, and the keys. A key of null means that nothing is signed, and each proof is believed. */
 export interface VerificationPlace extends Pick<Manifest, 'cluster' | 'lineage' | 'name'> {
   readonly key: KeyRing | null
 }
 
-/** What is to be stored. */
+/** The text to be stored. */
 export function verificationText(verification: Omit<Verification, 'seal'>, place: VerificationPlace): string {
   if (place.key === null) return writeStored(verification)
   return writeStored({ ...verification, seal: sealOf(signedText(verification, place), place.key) })
 }
 
-/** Throws `REGENT_NEWER_VERSION`, or `REGENT_BACKUP_UNUSABLE`, also where it is not to be believed. */
+/**
+ * Throws `REGENT_NEWER_VERSION`, or `REGENT_BACKUP_UNUSABLE`, the latter also for a proof that is not to be believed.
+ */
 export function parseVerification(stored: string, place: VerificationPlace): Verification {
   const what = say`verification of ${place.name}`
   const verification = readStored(stored, shape, what)
@@ -64,7 +66,7 @@ function signedText(verification: Omit<Verification, 'seal'>, { cluster, lineage
   return JSON.stringify([...whose, verifiedAtMs, restoreMs, gtids, reachedMs, tables, rows, compared, ...comparison])
 }
 
-/** What people are told of that. */
+/** The part of a proof that people are shown. */
 export function shownProof({ verifiedAtMs, restoreMs, tables, rows, ...rest }: Verification) {
   const { compared, replica, notCompared } = rest
   return {

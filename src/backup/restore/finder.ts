@@ -12,11 +12,11 @@ export interface Wanted {
   readonly schema: string
   /** Null for anything in the schema. */
   readonly table: string | null
-  /** Null for each of them. */
+  /** Null for each kind. */
   readonly kind: FindKind | null
 }
 
-/** A transaction that did such a thing. */
+/** A transaction that did what was asked for. */
 export interface Found {
   readonly gtid: string
   readonly committedMs: number
@@ -32,10 +32,10 @@ const rowKinds: Readonly<Record<number, FindKind>> = {
   [eventTypes.deleteRows]: 'delete',
 }
 
-/** A payload is decompressed as a whole; a longer one is counted and not looked into. */
+/** A payload is decompressed as a whole; a longer payload is counted and not looked into. */
 const usualPayload = 67_108_864
 
-/** Looks through the events of pieces for what was done to a table. One transaction is told once for each kind. */
+/** Looks through the events of pieces for changes of a table. One transaction is told once for each kind. */
 export class Finder {
   readonly found: Found[] = []
   /** Compressed transactions that were too long to be looked into. */
@@ -46,7 +46,7 @@ export class Finder {
   readonly #told = new Set<FindKind>()
   readonly #tables = new Map<number, string>()
   #payload: Buffer[] | null = null
-  /** At the end of each event, as the beginning of its file says. */
+  /** Bytes of the checksum at the end of each event, as the beginning of its file says. */
   #checksumBytes = 0
 
   constructor(wanted: Wanted, longestPayload = usualPayload) {
@@ -85,7 +85,7 @@ export class Finder {
     this.#lookInside(compression === 'none' ? stored : zstdDecompressSync(stored, most))
   }
 
-  /** Events without checksums, one behind the other. */
+  /** Looks at events without checksums, one behind the other. */
   #lookInside(events: Buffer): void {
     for (let at = 0; at + headerBytes <= events.length;) {
       const length = Math.max(headerBytes, events.readUInt32LE(at + lengthOffset))
@@ -137,7 +137,10 @@ function schemaOf(body: Buffer): string {
   return body.toString('utf8', 13 + variables, 13 + variables + length)
 }
 
-/** The names in a statement are words: whether they name this table is not parsed, so that a few more may be told. */
+/**
+ * Whether a statement names this table. The names are only compared as words, not parsed, so that a few more statements
+ * may be told.
+ */
 function mentions(statement: string, schema: string, wanted: Wanted): boolean {
   const words = new Set((statement.match(/`(?:[^`]|``)+`|[\p{L}\p{N}_$]+/gu) ?? []).map(unquoted))
   const inSchema = schema === wanted.schema || words.has(wanted.schema)

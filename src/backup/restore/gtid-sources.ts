@@ -1,6 +1,6 @@
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 
-/** Of which sources a set has transactions: `uuid`, `uuid:tag`. */
+/** The sources of the transactions in a set: `uuid`, `uuid:tag`. */
 export function sourcesOf(set: GtidSet): readonly string[] {
   if (set.isEmpty()) return []
   return set
@@ -13,7 +13,7 @@ export function sourcesOf(set: GtidSet): readonly string[] {
     })
 }
 
-/** What the sources of `set` can have committed up to the last transaction that the set has of each. */
+/** All that the sources of `set` can have committed up to their last transactions in the set. */
 export function upToLast(set: GtidSet): GtidSet {
   return GtidSet.parse(
     sourcesOf(set)

@@ -1,6 +1,6 @@
 import { duration, say, type Said } from '#common/sentence/sentence.ts'
 
-/** How much of something is done, and in which time. */
+/** The amount that is done, and the time for that. */
 export interface Course {
   readonly done: number
   readonly all: number
@@ -11,13 +11,13 @@ export interface Course {
 const tellsFromMs = 3_000
 const fewSecondsMs = 10_000
 
-/** `, 82 MB/s; about 3 min are left`, of bytes; '' as long as nothing is known of that. */
+/** `, 82 MB/s; about 3 min are left`, of bytes; '' as long as nothing is known. */
 export function rateAndRest({ done, all, ms }: Course): Said {
   const rest = restOf({ done, all, ms })
   return rest === '' ? '' : say`, ${rounded(done / ms / 1_000)} MB/s; ${rest}`
 }
 
-/** `about 3 min are left`, at the rate so far; '' as long as nothing is known of that. */
+/** `about 3 min are left`, at the rate so far; '' as long as nothing is known. */
 export function restOf({ done, all, ms }: Course): Said {
   if (done === 0 || ms < tellsFromMs) return ''
   const leftMs = (Math.max(0, all - done) * ms) / done

@@ -6,7 +6,7 @@ import type { Step } from '../archive/chain.ts'
 import { gtidsOf, type Piece } from '../objects/piece-name.ts'
 import type { Plan } from './restore-plan.ts'
 
-/** What is replayed, in stretches. */
+/** A stretch of what is replayed. */
 export type Replayed =
   /** A piece begins: the Format_description event of its binlog file. The piece before came whole. */
   | { readonly kind: 'piece'; readonly piece: Piece; readonly bytes: Buffer }
@@ -14,8 +14,9 @@ export type Replayed =
   | { readonly kind: 'more'; readonly bytes: Buffer }
 
 /**
- * The transactions of a plan, in their order: of each piece what its step names, and nothing behind the first one that
- * was committed too late. The last piece is read to its end all the same: only there a piece shows that it is whole.
+ * The transactions of a plan, in their order. A piece gives the transactions that its step names. Nothing comes behind
+ * the first transaction that was committed too late. The last piece is read to its end all the same: only its end shows
+ * that a piece is whole.
  */
 export async function* replayedOf(
   { steps, untilMs }: Pick<Plan, 'steps' | 'untilMs'>,
@@ -31,7 +32,7 @@ export async function* replayedOf(
   }
 }
 
-/** Of one piece. */
+/** The choice of transactions of one piece. */
 class Choice {
   readonly #step: Step
   readonly #untilMs: number

@@ -13,51 +13,53 @@ import { chainsOf, describePossible, furthest, spanOf, windowOf, type Span } fro
 
 export type Target =
   | { readonly kind: 'newest' }
-  /** All that was committed up to this moment, which is a whole second. */
+  /** All transactions committed up to this moment, which is a whole second. */
   | { readonly kind: 'moment'; readonly ms: number }
-  /** Until all of these are there, and nothing behind the last of them. */
+  /** Everything until all of these are there, and nothing behind the last of them. */
   | { readonly kind: 'gtids'; readonly gtids: GtidSet }
-  /** Everything before this one transaction: the one that dropped the table. */
+  /** Everything before this one transaction, such as the one that dropped a table. */
   | { readonly kind: 'before'; readonly gtids: GtidSet }
-  /** That backup, and nothing behind it. */
+  /** The named backup, and nothing behind it. */
   | { readonly kind: 'backup'; readonly name: BackupName }
 
 export interface Asked {
   readonly target: Target
-  /** Begin with this backup, and no other. */
+  /** The backup to begin with; no other is taken. */
   readonly from?: BackupName | undefined
-  /** Of the server that will open the data. */
+  /** Version of the server that will open the data. */
   readonly serverVersion: string
-  /** Of the keys at hand. */
+  /** Ids of the keys at hand. */
   readonly keyIds: readonly string[]
-  /** With keys, what is not encrypted is not taken. */
+  /** True where there are keys: backups that are not encrypted are not taken then. */
   readonly refusesPlain?: boolean
 }
 
 export interface Plan {
   readonly kind: 'plan'
   readonly backup: Manifest
-  /** In the order in which they are replayed; of each only what `gtids` of the step names. */
+  /** The steps in the order of the replay; each replays only the transactions that its `gtids` name. */
   readonly steps: readonly Step[]
-  /** Replaying ends before the first transaction that was committed later than this; null: behind the last step. */
+  /** The replay ends before the first transaction that was committed later; null: behind the last step. */
   readonly untilMs: number | null
-  /** What is reached; where `untilMs` is given, at most. */
+  /** The state that is reached; where `untilMs` is given, at most. */
   readonly gtids: GtidSet
-  /** Why the newest that can be reached is not the newest of the archive. Absent where nothing lies between. */
+  /** Why the newest state that can be reached is not the newest of the archive. Absent where nothing lies between. */
   readonly hole?: Sentence
-  /** Why the newest backup is not taken. Absent where that is the one, or is not asked for. */
+  /**
+   * Why the newest backup is not taken. Absent where the plan takes the newest, or where the newest is not asked for.
+   */
   readonly passedOver?: Sentence
-  /** Why the rest of the archive is left out: nobody signed that. Absent where nothing is left out so. */
+  /** Why the rest of the archive is left out: nobody signed the rest. Absent where nothing is left out so. */
   readonly unsigned?: Sentence
 }
 
 export interface Refused {
   readonly kind: 'refused'
-  /** With what would be possible. */
+  /** The reason, with what would be possible. */
   readonly why: Sentence
 }
 
-/** What a restore must read, and in which order; decided before anything is downloaded. */
+/** The objects that a restore must read, and their order; decided before anything is downloaded. */
 export function planRestore(archive: Archive, asked: Asked): Plan | Refused {
   const named = asked.target.kind === 'backup' ? asked.target.name : asked.from
   const offered = archive.manifests.filter(({ name }) => named === undefined || name === named)
@@ -76,7 +78,7 @@ export function describePlan(plan: Plan): Sentence {
   return withHole(describeSteps(plan), plan)
 }
 
-/** What is said of a plan, and that there is more in the store, which cannot be had. */
+/** Adds to a sentence about a plan that the store has more, which cannot be had. */
 export function withHole(said: Sentence, plan: Pick<Plan, 'hole' | 'passedOver' | 'unsigned'>): Sentence {
   const { hole, passedOver, unsigned } = plan
   const more = [
@@ -107,7 +109,7 @@ function whyUnusable(manifest: Manifest, asked: Asked): Said {
   return whyNotOpened(manifest, asked) || whyNotForServer(name, mysqlVersion, asked.serverVersion)
 }
 
-/** Why nobody who has these keys takes a backup; '' where it is taken. */
+/** Why a holder of these keys does not take a backup; '' where the backup is taken. */
 export function whyNotOpened(
   { name, encryption }: Pick<Manifest, 'name' | 'encryption'>,
   { keyIds, refusesPlain }: Pick<Asked, 'keyIds' | 'refusesPlain'>,
@@ -119,7 +121,7 @@ export function whyNotOpened(
     : say`backup ${name} is encrypted with key ${encryption.keyId}, not ${joined(keyIds, ', ')}: give the file of that key`
 }
 
-/** At least one backup is usable. */
+/** Plans with the archive's backups, at least one of which is usable. */
 function planWith(archive: Archive, target: Target): Plan | Refused {
   switch (target.kind) {
     case 'backup':
@@ -165,12 +167,12 @@ function whyNotTo(archive: Archive, ms: number): Sentence {
     : say`moment ${moment(ms)} is behind a hole: ${hole.why}; ${possible}`
 }
 
-/** What of a chain leads to the transactions; null where the chain does not. */
+/** The steps of a chain that lead to the transactions; null where the chain does not. */
 type Way = (chain: Chain, gtids: GtidSet) => readonly Step[] | null
 
 /**
- * Past the newest history also those that ended at a failover: what was lost there, and shipped before, can be had back
- * by its GTID.
+ * The plan looks also at histories that ended at a failover, after the newest history. Transactions that were shipped
+ * and then lost can be had back by their GTIDs.
  */
 function planByGtids(archive: Archive, gtids: GtidSet, way: Way): Plan | Refused {
   const history = historyOf(archive)
@@ -199,7 +201,7 @@ function stepsUntil({ backup, steps }: Chain, wanted: GtidSet): readonly Step[] 
 }
 
 function stepsBefore({ backup, steps }: Chain, bad: GtidSet): readonly Step[] | null {
-  // What was committed while the server was copied may be in the copy.
+  // A transaction that was committed while the server was copied may be in the copy.
   if (!GtidSet.parse(backup.gtidsAtMost).intersect(bad).isEmpty()) return null
   const end = steps.findIndex(({ gtids }) => gtids.contains(bad))
   const cut = steps[end]

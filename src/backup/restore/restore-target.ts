@@ -3,13 +3,13 @@ import { counted, type Said, say, type Sentence, text } from '#common/sentence/s
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Asked, Target } from './restore-plan.ts'
 
-/** How far a restore is to go, as people say that. */
+/** The wanted end of a restore, in the words of a person. */
 export interface WantedState {
-  /** Name of a backup to begin with; nothing behind that, unless one of the others is given. */
+  /** Name of a backup to begin with. Nothing behind the backup is replayed, unless another field is given. */
   readonly backup?: string | undefined
   /** A time of RFC 3339 with its zone, to the second. */
   readonly until?: string | undefined
-  /** These transactions, and nothing behind the last of them. */
+  /** Everything until these transactions are there, and nothing behind the last of them. */
   readonly untilGtids?: string | undefined
   /** Everything before this one transaction. */
   readonly before?: string | undefined
@@ -18,7 +18,7 @@ export interface WantedState {
 type Wish = Exclude<keyof WantedState, 'backup'>
 const wishes: readonly Wish[] = ['until', 'untilGtids', 'before']
 
-/** Why nothing can be restored so; '' where that depends on the store. */
+/** Why nothing can be restored so; '' where the answer depends on the store. */
 export function whyBadTarget(wanted: WantedState): Said {
   try {
     targetOf(wanted)
@@ -56,7 +56,7 @@ const form = /^(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)([Zz]|[+-]\d\d:\d\d)$/
 export function momentOf(what: string, words: string): number {
   const [, day, clock, zone = ''] = form.exec(words) ?? []
   const ms = Date.parse(`${day}T${clock}${zone.toUpperCase()}`)
-  // The 31st of June is read as the 1st of July, and 24:00 as the next day.
+  // JavaScript reads the 31st of June as the 1st of July, and 24:00 as the next day.
   const isThatDay = new Date(Date.parse(`${day}T${clock}Z`) || 0).toISOString().startsWith(`${day}T${clock}`)
   if (day !== undefined && !Number.isNaN(ms) && isThatDay) return ms
   throw bad(

@@ -2,17 +2,19 @@ import { say, type Said } from '#common/sentence/sentence.ts'
 
 type Version = readonly [major: number, minor: number, patch: number]
 
-/** The minor version of the last LTS of a major version: the next major version opens data of no other one. */
+/**
+ * The minor version of the last LTS of a major version: the next major version opens data of no other minor version.
+ */
 const lastLts: Readonly<Record<number, number>> = { 8: 4, 9: 7 }
 
-/** `9.7.4` of what a server calls its version, such as `9.7.4-2`; '' where it has said none. */
+/** `9.7.4` out of a server's version such as `9.7.4-2`; '' for a server that has told none. */
 export function releaseOf(version: string): string {
   return /^\d+\.\d+\.\d+/.exec(version)?.[0] ?? ''
 }
 
 /**
- * Why a server cannot open the files of a backup; '' where it can. An older server opens no data of a newer one; a
- * newer one steps over no LTS (manual, "Upgrade Paths").
+ * Why a server cannot open the files of a backup; '' where the server can. An older server opens no data of a newer
+ * server. A newer server steps over no LTS (manual, "Upgrade Paths").
  */
 export function whyNotForServer(backup: string, backupVersion: string, serverVersion: string): Said {
   const [from, to] = [parse(backupVersion), parse(serverVersion)]

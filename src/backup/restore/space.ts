@@ -1,17 +1,19 @@
 import { mebibytes, say, type Said } from '#common/sentence/sentence.ts'
 import type { Manifest } from '../objects/manifest.ts'
 
-/** What the pieces of the archive hold that are replayed, as they are once decoded. */
+/** The size of the pieces to be replayed, once decoded. */
 export interface ReplaySize {
   readonly bytes: number
-  /** Of the largest piece. */
+  /** Bytes of the largest piece. */
   readonly largestBytes: number
 }
 
-/** So much is written as relay logs before the server applies that: the volume holds no more of an archive at once. */
+/**
+ * Bytes that are written as relay logs before the server applies them: the volume holds no more of an archive at once.
+ */
 export const relayBatchBytes = 536_870_912
 
-/** Data, with what their server writes at once. */
+/** Growth of the data by what their server writes at once. */
 const growth = 1.1
 
 export function bytesOfData({ rawBytes }: Pick<Manifest, 'rawBytes'>): number {
@@ -19,28 +21,29 @@ export function bytesOfData({ rawBytes }: Pick<Manifest, 'rawBytes'>): number {
 }
 
 /**
- * What a restore takes on the volume for sure: the data, and where anything is replayed, a batch of relay logs and as
- * much for the server. A batch is of whole pieces, so the last one of a batch may be the largest. Pieces are decoded
- * while they come: they never lie on the volume themselves.
+ * Bytes that a restore takes on the volume for sure. The bytes are the data and, where anything is replayed, a batch of
+ * relay logs and as much for the server. A batch has whole pieces, so its last piece may be the largest. Pieces are
+ * decoded while they come: a piece itself never lies on the volume.
  */
 export function bytesToRestore(backup: Pick<Manifest, 'rawBytes'>, replay: ReplaySize | null): number {
   return bytesOfData(backup) + (replay === null ? 0 : 2 * relayBatchBytes + replay.largestBytes)
 }
 
 /**
- * How much the data may grow by a replay. A row that is inserted takes about as much there as in the binary log. Rows
- * that are changed or deleted take nothing: so nobody knows before, and this alone is no reason to refuse a restore.
+ * Bytes by which the data may grow in a replay. A row that is inserted takes about as much there as in the binary log.
+ * Rows that are changed or deleted take nothing. So nobody knows the growth before, and the growth alone is no reason
+ * to refuse a restore.
  */
 export function mayGrowBy(replay: ReplaySize | null): number {
   return replay?.bytes ?? 0
 }
 
-/** Where a restore is to be, and what has to be free there besides. */
+/** A restore, and the space that must be free besides. */
 export interface RoomAsked {
   readonly backup: Pick<Manifest, 'name' | 'rawBytes'>
   /** Null where nothing is replayed. */
   readonly replay: ReplaySize | null
-  /** What else has to lie there in the end. */
+  /** Bytes of all else that has to lie there in the end. */
   readonly besidesBytes: number
   readonly freeBytes: number
 }

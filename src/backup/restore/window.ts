@@ -4,21 +4,21 @@ import { chainFrom, type Chain, type Hole } from '../archive/chain.ts'
 import { historyOf, type Archive } from '../archive/history.ts'
 import { moment, secondBefore, secondBehind } from '#common/sentence/moment.ts'
 
-/** Each second of a span can be restored. */
+/** A span of time, each second of which can be restored. */
 export interface Span {
   readonly fromMs: number
   readonly toMs: number
 }
 
-/** From when to when can be restored. */
+/** The times that can be restored. */
 export interface Window {
-  /** In their order, with gaps between them. */
+  /** The spans in their order, with gaps between them. */
   readonly spans: readonly Span[]
-  /** Backups that reach themselves only: no second of a clock is known to be in them. The newest first. */
+  /** Backups that reach only themselves: no second of a clock is known to be in them. The newest is first. */
   readonly alone: readonly BackupName[]
   /** The chain that reaches furthest; null without a backup. */
   readonly newest: Chain | null
-  /** Where chains break; each once. */
+  /** The places where chains break, each once. */
   readonly holes: readonly Hole[]
 }
 
@@ -29,7 +29,7 @@ export function windowOf(archive: Archive): Window {
   return { spans: spansOf(chains), alone, newest: furthest(chains), holes: [...holes.values()] }
 }
 
-/** Of each backup, the newest first. */
+/** The chain of each backup, the newest first. */
 export function chainsOf({ manifests, ...archive }: Archive): readonly Chain[] {
   const history = historyOf(archive)
   return manifests
@@ -37,7 +37,10 @@ export function chainsOf({ manifests, ...archive }: Archive): readonly Chain[] {
     .map((manifest) => chainFrom(manifest, history))
 }
 
-/** The one that reaches furthest; of several the one with the least to replay. Chains come with the newest first. */
+/**
+ * The chain that reaches furthest; of several, the chain with the least to replay. Chains are given with the newest
+ * first.
+ */
 export function furthest(chains: readonly Chain[]): Chain | null {
   return chains.reduce<Chain | null>(
     (best, chain) => (best === null || chain.reachesMs > best.reachesMs ? chain : best),
@@ -70,7 +73,7 @@ export function describePossible({ spans, alone }: Pick<Window, 'spans' | 'alone
   return all === '' ? say`nothing, since no backup is whole` : all
 }
 
-/** For people: what can be restored, then each hole. */
+/** Tells a person what can be restored, and then each hole. */
 export function describeWindow(cluster: string, window: Window): readonly Sentence[] {
   return [
     say`cluster ${cluster} can be restored to: ${describePossible(window)}`,

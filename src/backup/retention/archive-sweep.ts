@@ -14,13 +14,13 @@ type InArchive = Known<PieceKey> | Known<OpeningKey>
 interface Kept {
   readonly manifest: Manifest
   readonly copied: GtidSet
-  /** The newest epoch whose beginning it holds: of older epochs it needs nothing any more. */
+  /** The newest epoch whose beginning the backup holds: the backup needs nothing of older epochs. */
   readonly epoch: number
 }
 
 /**
- * Which pieces no backup needs that stays. A hole does not matter here: it may be closed, and what lies behind the hole
- * is needed then. @param left what stays of the rest
+ * Sorts the pieces into those that a kept backup needs, and the rest. A hole does not matter here: a hole may be
+ * closed, and then the pieces behind it are needed. @param left the objects that stay of the rest
  */
 export function sweepArchive(left: readonly Known[], { manifests, openings }: Stock): Sweep {
   const pieces = left.filter((known): known is Known<PieceKey> => known.key.kind === 'piece')
@@ -76,7 +76,7 @@ function byEpoch(
   return sweep
 }
 
-/** Its sender looks there how far it came. */
+/** The newest piece stays: its sender looks there how far the archive goes. */
 function newestOf(pieces: readonly Known<PieceKey>[]): Known<PieceKey> | undefined {
   const place = ({ epoch, preceding }: Piece) => [epoch, preceding] as const
   return pieces.reduce<Known<PieceKey> | undefined>((best, known) => {
@@ -88,7 +88,7 @@ function newestOf(pieces: readonly Known<PieceKey>[]): Known<PieceKey> | undefin
 
 function isNeeded({ key }: InArchive, kept: readonly Kept[]): boolean {
   const epoch = key.kind === 'piece' ? key.piece.epoch : key.epoch
-  // The opening of the epoch that a backup begins in, and of each later one.
+  // The opening of the epoch that a backup begins in is needed, and that of each later epoch.
   if (key.kind === 'opening') return kept.some((each) => epoch >= each.epoch)
   const gtids = gtidsOf(key.piece)
   return kept.some((each) => epoch >= each.epoch && !each.copied.contains(gtids))

@@ -1,16 +1,16 @@
 import { archiveAfter, isArchive } from './plan-retention.ts'
 import { keptByLock, type Item, type Stock, type Sweep } from './sweep.ts'
 
-/** A plan, and what it was made from. */
+/** A plan, and the stock that the plan was made from. */
 export interface SweepPlan {
   readonly planned: Sweep
   readonly stock: Stock
 }
 
 /**
- * Carries a plan out, item for item: backups first, and then the archive, by the backups that the store let go.
+ * Carries a plan out, item for item. Backups go first. The archive goes then, by the backups that the store let go.
  * @param remove deletes one item, and resolves to the keys that the store locks
- * @returns what was deleted and what is kept; null where `mayGoOn` ended that before the last item
+ * @returns the items deleted and kept; null where `mayGoOn` ended the work before the last item
  */
 export async function carryOut(
   { planned, stock }: SweepPlan,

@@ -5,12 +5,12 @@ import { sweepArchive } from './archive-sweep.ts'
 import { judgeWhole, type Retention } from './retention-rules.ts'
 import { sumOf, type Item, type Known, type Stock, type Sweep } from './sweep.ts'
 
-/** No upload of one part takes as long, at any throttle; and the clocks of a store and of a manager may differ. */
+/** No upload of a part takes so long, at any throttle. The clocks of a store and of a manager may differ, too. */
 export const stillWritingMs = 24 * 3_600_000
 
 /**
- * What a rule leaves of a store. What a manager deletes by this and dies is right at any moment: the manifest of a
- * backup goes first, so that the rest is the leftover of a run; and the archive goes by backups that stay.
+ * Sorts a store by a rule. A manager that dies in the middle of the deletions leaves a right state at any moment. The
+ * manifest of a backup goes first, so that the rest is the leftover of a run. The archive goes by backups that stay.
  */
 export function planRetention(stock: Stock, rule: Retention, nowMs: number): Sweep {
   const backups = sweepBackups(knownOf(stock), stock, rule, nowMs)
@@ -19,7 +19,7 @@ export function planRetention(stock: Stock, rule: Retention, nowMs: number): Swe
 }
 
 /**
- * The archive's part of a plan whose backups are deleted as far as the store let that happen. A backup that the store
+ * The archive's part of a plan, whose backups are deleted as far as the store let that happen. A backup that the store
  * locks needs its binary logs, and the plan did without that backup.
  * @param stays keys that were to be deleted and are still there
  */
@@ -68,7 +68,7 @@ function isOfBackup(known: Known): known is Known<OfBackup> {
   return 'name' in known.key
 }
 
-/** What has no manifest, or one that cannot be read here. */
+/** The verdict on a run without a manifest, or with a manifest that cannot be read here. */
 function judgeUnread(name: BackupName, objects: readonly Known<OfBackup>[], nowMs: number) {
   if (objects.some(({ key }) => key.kind === 'manifest'))
     return {
@@ -82,7 +82,7 @@ function judgeUnread(name: BackupName, objects: readonly Known<OfBackup>[], nowM
     : { stays: true, why }
 }
 
-/** Why a run without a manifest may be under way; '' where nothing of that was written for long. */
+/** Why a run without a manifest may be under way; '' where the run's last write is long ago. */
 export function whyStillWriting(name: BackupName, objects: readonly Known[], nowMs: number): Said {
   const ageMs = ageOf(objects, nowMs)
   if (ageMs >= stillWritingMs) return ''
@@ -93,7 +93,7 @@ function ageOf(objects: readonly Known[], nowMs: number): number {
   return nowMs - Math.max(...objects.map(({ object }) => object.modifiedMs))
 }
 
-/** For people, of a dry run: what is deleted first. */
+/** Tells a person of a dry run: deletions first. */
 export function describeSweep(sweep: Sweep): readonly Sentence[] {
   const line = (fate: string) => (item: Item) =>
     say`${item.why} (${fate}, ${counted(item.keys.length, 'object')}, ${counted(item.bytes, 'byte')})`

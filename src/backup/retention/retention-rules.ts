@@ -3,9 +3,9 @@ import type { BackupName } from '../objects/backup-name.ts'
 import type { Manifest } from '../objects/manifest.ts'
 
 /**
- * How many backups stay: the newest ones; the newest of a day, for so many days that have one; and the newest of a
- * week. Days and weeks are those of UTC, and a week begins on Monday. Days without a backup are not counted: a schedule
- * that failed for a week deletes nothing.
+ * The number of backups that stay: the newest ones; the newest of a day, for so many days that have one; and the newest
+ * of a week. Days and weeks are those of UTC, and a week begins on Monday. Days without a backup are not counted: a
+ * schedule that failed for a week deletes nothing.
  */
 export interface Retention {
   readonly last: number
@@ -24,14 +24,14 @@ const dayMs = 86_400_000
 const dayOf = ({ startedAtMs }: Manifest): number => Math.floor(startedAtMs / dayMs)
 const weekOf = (manifest: Manifest): number => Math.floor((dayOf(manifest) + 3) / 7)
 
-/** Which backups were restored once. */
+/** Backups that were restored once. */
 export interface Proven {
   readonly verified: ReadonlySet<BackupName>
-  /** Of which that is said, also where nobody need believe that. */
+  /** Backups that are said to be verified, also where nobody need believe that. */
   readonly claimed?: ReadonlySet<BackupName>
 }
 
-/** A verdict on each whole backup. The newest one and the newest verified one stay, whatever the rule. */
+/** A verdict on each whole backup. The newest backup and the newest verified backup stay, whatever the rule. */
 export function judgeWhole(
   manifests: readonly Manifest[],
   { verified, claimed }: Proven,
@@ -45,7 +45,7 @@ export function judgeWhole(
   }
   if (newestFirst.length === 1) keep(newestFirst[0], (name) => say`backup ${name} is the only whole one`)
   keep(proven, (name) => say`backup ${name} is the newest that was verified`)
-  // A rehearsal of before there was this key may be all that was ever proven.
+  // A rehearsal from before the key may be all that was ever proven.
   if (proven === undefined)
     keep(
       newestFirst.find(({ name }) => claimed?.has(name) === true),
@@ -66,7 +66,7 @@ function verdictOn(name: BackupName, why: Sentence | undefined, { last, days, we
   return { stays: false, why: say`backup ${name} is beyond what stays: ${beyond}` }
 }
 
-/** The newest of each span, of the newest `count` spans that have one. */
+/** The newest backup of each span, for the newest `count` spans that have one. */
 function newestOf(newestFirst: readonly Manifest[], spanOf: (manifest: Manifest) => number, count: number) {
   const newest = new Map<number, Manifest>()
   for (const manifest of newestFirst) if (!newest.has(spanOf(manifest))) newest.set(spanOf(manifest), manifest)

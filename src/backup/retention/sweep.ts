@@ -5,39 +5,42 @@ import type { BackupKey } from '../objects/object-key.ts'
 import type { Manifest } from '../objects/manifest.ts'
 import type { Opening } from '../objects/opening.ts'
 
-/** What lies in the folder of a cluster. */
+/** The content of a cluster's folder. */
 export interface Stock {
   readonly objects: readonly StoredObject[]
-  /** Those that could be read. */
+  /** Manifests that could be read. */
   readonly manifests: readonly Manifest[]
   readonly openings: readonly Opening[]
-  /** With a key, by what is signed. */
+  /** Verified backups; with a key, only those with a signed proof. */
   readonly verified: ReadonlySet<BackupName>
-  /** Beside which lies a word that they were verified, which nobody need believe. */
+  /** Backups with a proof beside them that nobody need believe. */
   readonly claimed?: ReadonlySet<BackupName>
 }
 
 /** Objects that have one fate, for one reason. */
 export interface Item {
   readonly kind: 'backup' | 'leftover' | 'archive'
-  /** In the order in which they are deleted. */
+  /** Keys in the order of their deletion. */
   readonly keys: readonly string[]
   readonly bytes: number
   readonly why: Sentence
 }
 
-/** What is deleted and what is kept, each with its reason. Objects of somebody else are in neither. */
+/** The items to be deleted and to be kept, each with its reason. Objects of somebody else are in neither. */
 export interface Sweep {
   readonly delete: readonly Item[]
   readonly keep: readonly Item[]
 }
 
-/** What was to be deleted and stays, since the store locks `locked` of that: a retention or a legal hold lasts. */
+/**
+ * An item that was to be deleted and stays, since the store locks some of its objects: a retention or a legal hold
+ * lasts.
+ */
 export function keptByLock(item: Item, locked: readonly string[]): Item {
   return { ...item, why: say`${item.why}; the store still locks ${counted(locked.length, 'object')} of that` }
 }
 
-/** One object with what its key says. */
+/** An object, and the parts of its key. */
 export interface Known<K extends BackupKey = BackupKey> {
   readonly key: K
   readonly object: StoredObject
@@ -45,7 +48,7 @@ export interface Known<K extends BackupKey = BackupKey> {
 
 const order: readonly BackupKey['kind'][] = ['manifest', 'verified']
 
-/** The manifest first: from then on no backup is there. */
+/** The manifest is the first key: once it is gone there is no backup any more. */
 export function sumOf(objects: readonly Known[]): Pick<Item, 'keys' | 'bytes'> {
   const first = order.flatMap((kind) => objects.filter(({ key }) => key.kind === kind))
   const rest = objects.filter(({ key }) => !order.includes(key.kind))

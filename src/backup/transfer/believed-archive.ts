@@ -10,31 +10,32 @@ import type { KeyRing } from '../keys/key-ring.ts'
 import { lookAtHead } from './piece-object.ts'
 import { headRange } from './require-keys.ts'
 
-/** Who reads an archive, and what that instance knows for certain. */
+/** The reader of an archive, and its certain knowledge. */
 export interface Believer {
   readonly store: Pick<ObjectStore, 'get'>
   readonly cluster: string
   readonly lineage: Manifest['lineage']
   /** Null where nothing is signed. */
   readonly key: KeyRing | null
-  /** What the server has executed; read after the archive was. */
+  /** The transactions that the server has executed, read after the archive. */
   readonly executed: GtidSet
 }
 
-/** An object that is not believed: somebody may have put that there, or damaged it. */
+/** An object that is not believed: somebody may have put or damaged the object. */
 export interface Doubted {
   readonly key: string
-  /** What the object names and the server has not executed. */
+  /** The transactions that the object names and the server has not executed. */
   readonly gtids: GtidSet
 }
 
-/** More names than that are not looked behind: whoever writes to a store can put thousands there. */
+/** Names beyond this number are not checked: a stranger who writes to a store can put thousands there. */
 const mostLooks = 64
 
 /**
- * Without what names transactions that nobody may have executed: by such a name all that is still to come would seem to
- * be shipped. Believed is what the server has executed itself, and a piece whose name a key signed. The rest is left
- * out as a whole: what a sender still has of that is shipped again, which does no harm. Rejects as the store does.
+ * The archive without objects that name transactions which nobody may have executed. By such a name all future
+ * transactions would seem to be shipped. Believed are objects whose transactions the server has executed, and pieces
+ * whose names a key signed. Each other object is left out as a whole. A sender ships again what the server still has of
+ * such an object, which does no harm. Rejects as the store does.
  */
 export async function believedBy(
   archive: Archive,

@@ -9,10 +9,10 @@ import { readPiece } from './read-piece.ts'
 import { readBinlogArchive } from './stored-archive.ts'
 import type { LookedInto } from './stored-backups.ts'
 
-/** Whole seconds are meant. */
+/** A search names whole seconds. */
 const secondMs = 1_000
 
-/** Where a search stops, though there is more to read; and how that goes. */
+/** The place where a search stops before its end, and the course of the search. */
 export interface SearchLimits {
   /** Asked after each piece. */
   readonly isEnough: (found: number) => boolean
@@ -22,7 +22,7 @@ export interface SearchLimits {
   readonly signal: AbortSignal
 }
 
-/** What a person may ask, understood. Throws `REGENT_BAD_REQUEST`, before a store is asked. */
+/** Reads the words of a person's search. Throws `REGENT_BAD_REQUEST`, before a store is asked. */
 export function understood({ table: words, kind, since, until }: ArchiveSearch) {
   const [, schema = '', table = ''] = /^([^.]+)\.([^.]+)$/.exec(words) ?? []
   if (schema === '')
@@ -45,7 +45,7 @@ function kindOf(kind: string | undefined): FindKind | null {
   return found
 }
 
-/** Reads the pieces of the time that is meant, the oldest first, behind the one that the search names. */
+/** Reads the pieces of the wanted time, the oldest first, behind the piece that the search names. */
 export async function findInArchive(
   { store, key, cluster }: LookedInto,
   search: ArchiveSearch,
@@ -74,7 +74,7 @@ export async function findInArchive(
   }
 }
 
-/** Of one sender as in its binlog; of two by their clocks. */
+/** The pieces of one sender are in the order of its binlog; those of two senders go by their clocks. */
 function inTime(one: Piece, other: Piece): number {
   return (
     one.epoch - other.epoch || (one.sender === other.sender ? inBinlogOrder(one, other) : one.firstMs - other.firstMs)
@@ -89,7 +89,7 @@ function behind(keys: readonly string[], after: string): number {
   })
 }
 
-/** Two senders may have shipped one transaction. */
+/** Leaves out a transaction that two senders shipped. */
 export function once<T extends Pick<Found, 'gtid' | 'kind'> | { gtid: string; kind: string }>(
   found: readonly T[],
 ): readonly T[] {

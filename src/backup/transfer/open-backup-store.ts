@@ -10,12 +10,15 @@ import { say, type Sentence } from '#common/sentence/sentence.ts'
 
 /** Opens the store that a spec or a command names. Rejects as `openStore`. */
 export async function openBackupStore(where: BackupStore): Promise<ObjectStore> {
-  // Loaded only now: most processes never open a store, and need not keep its libraries in memory.
+  // The libraries are loaded on the first use: most processes never open a store, and need not keep them in memory.
   const { openStore } = await import('#object-store/open-store.ts')
   return openStore(where.address, optionsOf(where))
 }
 
-/** Why nothing can be opened there, as far as can be told without asking anybody; undefined where it may be right. */
+/**
+ * Why nothing can be opened there, as far as can be told without a question to anybody; undefined where the store may
+ * be right.
+ */
 export function complaintAboutStore(where: BackupStore): Sentence | undefined {
   const { s3 } = optionsOf(where)
   try {
@@ -27,7 +30,7 @@ export function complaintAboutStore(where: BackupStore): Sentence | undefined {
   }
 }
 
-/** Why these settings of backups cannot work, where the spec is read; undefined where they may be right. */
+/** Why these settings of backups cannot work, for the reader of a spec; undefined where they may be right. */
 export function complaintAboutBackup({ store, schedule, timeZone, rehearsal }: BackupSettings): Sentence | undefined {
   const complaint = complaintAboutStore(store)
   if (complaint !== undefined) return say`the store of backups cannot be opened: ${complaint}`

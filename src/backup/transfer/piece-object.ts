@@ -18,11 +18,11 @@ const encryptionShape = objectOf({
 })
 const encryption: Shape<Shaped<typeof encryptionShape> | null> = { anyOf: [{ type: 'null' }, encryptionShape] }
 const headShape = objectOf({
-  /** The second one of those that are encrypted, whose name is signed. */
+  /** Encrypted pieces have the second version: their names are signed. */
   formatVersion: oneOf(formatVersion, signedVersion),
   rawBytes: integer(1, Number.MAX_SAFE_INTEGER),
   encryption,
-  /** Of the place where the piece was put. Absent without a key, and of older Regents. */
+  /** The seal of the place where the piece was put. Absent without a key, and in pieces of older Regents. */
   seal: optional(objectOf({ lineage: matching('^[0-9a-f-]{8,64}$'), signature: matching('^[0-9a-f]{64}$') })),
 })
 type Head = Shaped<typeof headShape>
@@ -30,24 +30,24 @@ type Head = Shaped<typeof headShape>
 const lengthBytes = 4
 const longestHeadBytes = 65_536
 
-/** What a piece of the archive holds: the Format_description event of its file, then its transactions as they stand. */
+/** The content of a piece: the Format_description event of its file, and then its transactions as they stand. */
 export interface PieceContent {
   readonly rawBytes: number
   readonly content: AsyncIterable<Uint8Array>
 }
 
-/** Where a piece lies, and of which cluster that is: as its sender says, or as its reader knows. */
+/** The place of a piece, and its cluster: as its sender says, or as its reader knows. */
 export interface PiecePlace {
   /** Folder of the cluster in the store. */
   readonly cluster: string
-  /** Null for a reader who looks at the pieces of whomever. */
+  /** Null for a reader of any cluster's pieces. */
   readonly lineage: Manifest['lineage'] | null
   readonly piece: Piece
 }
 
 /**
- * A piece as it is stored: the length of its head, the head, and one part as those of a backup. Each piece has a salt,
- * and so a key, of its own. With a key the head signs the name: by its name alone a piece has its place in the history.
+ * A piece as stored: the length of its head, the head, and one part as a backup has. Each piece has a salt, and so a
+ * key, of its own. With a key the head signs the name: only the name gives a piece its place in the history.
  */
 export async function* pieceObject(
   { rawBytes, content }: PieceContent,
@@ -95,8 +95,8 @@ export async function* pieceContent(
 }
 
 /**
- * Looks at the beginning of what is stored: throws as above where the piece is not to be taken, unless only its key
- * lacks. @returns the id of that key, null for none; and how many bytes the piece is to have once decoded
+ * Looks at the beginning of a stored piece. Throws as above for a piece that is not to be taken, unless only its key
+ * lacks. @returns the id of the lacking key, null for none; and the number of bytes of the piece once decoded
  */
 export async function lookAtHead(
   stored: AsyncIterable<Uint8Array>,
@@ -116,7 +116,10 @@ export async function lookAtHead(
   }
 }
 
-/** Why nothing proves the name of a piece to who has these keys; '' otherwise. Throws as above where it has no head. */
+/**
+ * Why nothing proves the name of a piece to a holder of these keys; '' otherwise. Throws as above for a piece without a
+ * head.
+ */
 export async function whyUnproven(
   stored: AsyncIterable<Uint8Array>,
   at: PiecePlace,
@@ -162,7 +165,10 @@ async function* continued(
   for (let next = await source.next(); next.done !== true; next = await source.next()) yield next.value
 }
 
-/** Null for what is plain. Throws where that is not taken, and where a piece is not what its name says. */
+/**
+ * Null for a plain piece. Throws for a plain piece where none is taken, and for a piece that its name does not
+ * describe.
+ */
 function openerOf({ encryption, seal, rawBytes }: Head, at: PiecePlace, key: KeyRing | null): Buffer | null {
   const what = named(at)
   if (encryption === null) {

@@ -11,15 +11,15 @@ import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
 
-/** Where it is read, and with which keys; null for none. */
+/** The store to read, and the keys; null for none. */
 interface ReadStore {
   readonly store: Pick<ObjectStore, 'get' | 'list'>
   readonly key: KeyRing | null
 }
 
 /**
- * What is to be restored of a cluster, decided before anything is downloaded. Throws `REGENT_REFUSED` with what would
- * be possible.
+ * The part of a cluster's backups and archive to be restored, decided before anything is downloaded. Throws
+ * `REGENT_REFUSED`, with what would be possible.
  *
  * @param serverVersion of the server that will open the data
  */
@@ -37,7 +37,7 @@ export async function planOf(
   return plan
 }
 
-/** Of a backup that is named no other one need be readable; nor the archive, where nothing is replayed. */
+/** Only the named backup must be readable where one is named. The archive must be readable where it is replayed. */
 async function archiveFor(
   { store, key }: ReadStore,
   cluster: string,

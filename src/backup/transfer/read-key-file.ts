@@ -5,7 +5,7 @@ import type { BackupStore } from '#failover/protocol/backup-store.ts'
 import { keyBytes } from '../keys/data-key.ts'
 import { KeyRing } from '../keys/key-ring.ts'
 
-/** The keys that a person keeps for what lies there; null where none is named. Rejects as `readKeys`. */
+/** The keys that a person keeps for the store; null where none is named. Rejects as `readKeys`. */
 export async function keyOfStore({ encryptionKeyFile, allowPlain }: BackupStore): Promise<KeyRing | null> {
   if (encryptionKeyFile === undefined) return null
   return new KeyRing(await readKeys(encryptionKeyFile), { takesPlain: allowPlain === true })
@@ -14,8 +14,8 @@ export async function keyOfStore({ encryptionKeyFile, allowPlain }: BackupStore)
 const keyForm = /^[0-9a-fA-F]{64}$/
 
 /**
- * 32 bytes, or as many in hexadecimal digits: then a key a line, the newest first. Throws `REGENT_BAD_FILE`, and says
- * nothing of what is in the file.
+ * A key has 32 bytes. A file may have the same in hexadecimal digits: then a key a line, the newest first. Throws
+ * `REGENT_BAD_FILE`, and says nothing of the file's content.
  */
 async function readKeys(path: string): Promise<readonly [Buffer, ...Buffer[]]> {
   const content = await readFile(path).catch((error: unknown) => {

@@ -13,16 +13,16 @@ import { pieceContent, type PiecePlace } from './piece-object.ts'
 
 export interface PieceSource extends PiecePlace {
   readonly store: Pick<ObjectStore, 'get'>
-  /** Those that a person keeps; null where there are none. */
+  /** The keys that a person keeps; null where there are none. */
   readonly key: KeyRing | null
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * The events of a piece: the Format_description event of its file, then those of its transactions. What was read is
- * only to be used once all of it has come: throws, at the latest at the end, where the object is not whole, or holds
- * other transactions than its name says, or, with a key, has another name than its sender signed. Rejects as the store
- * does, and with `REGENT_BACKUP_UNUSABLE`.
+ * The events of a piece: the Format_description event of its file, then those of its transactions. A caller may use
+ * them only once all have come: the object may still prove wrong at its end. Throws where the object is not whole, or
+ * holds other transactions than its name says. With a key, throws also for a name that its sender did not sign. Rejects
+ * as the store does, and with `REGENT_BACKUP_UNUSABLE`.
  */
 export async function* readPiece(source: PieceSource): AsyncGenerator<Segment, void, void> {
   const { store, cluster, lineage, piece, key, signal } = source
@@ -36,7 +36,7 @@ export async function* readPiece(source: PieceSource): AsyncGenerator<Segment, v
   expected.end()
 }
 
-/** Holds what comes against the name of the piece. */
+/** Compares what comes with the name of the piece. */
 class Expected {
   readonly #piece: Piece
   #isBegun = false

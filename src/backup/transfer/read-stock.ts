@@ -11,22 +11,22 @@ import type { Stock } from '../retention/sweep.ts'
 import { readOpening } from './stored-archive.ts'
 import { readOutline, readVerification } from './stored-manifests.ts'
 
-/** What lies in the folder of a cluster, and why nothing may be deleted by that; '' where something may. */
+/** The content of a cluster's folder, and why nothing may be deleted by that; '' where something may. */
 export interface ReadStock {
   readonly stock: Stock
   readonly whyNot: Said
 }
 
-/** How a stock is read. */
+/** The options of a reader. */
 export interface StockOptions extends Interruptible {
-  /** By which openings and verifications must be signed; null where each counts. */
+  /** Keys by which openings and verifications must be signed; null where each counts. */
   readonly key: KeyRing | null
 }
 
 /**
- * Reads all that retention goes by. A manifest that was changed or cut is left out, and so is kept; without the
- * beginning of an epoch no less is kept than with it. What is of a newer Regent may mean what this one does not know,
- * and nothing is deleted beside. Rejects as the store does.
+ * Reads all that retention goes by. A manifest that was changed or cut is left out, and so is kept. Without the
+ * beginning of an epoch no less is kept than with it. An object of a newer Regent may mean what this Regent does not
+ * know: nothing is deleted beside such an object. Rejects as the store does.
  */
 export async function readStock(
   store: Pick<ObjectStore, 'get' | 'list'>,
@@ -47,7 +47,7 @@ export async function readStock(
   const verified = new Set<BackupName>()
   for (const manifest of manifests)
     if (claimed.has(manifest.name) && (await isVerified(store, manifest, options))) verified.add(manifest.name)
-  // By one that is not believed an epoch would seem to begin where that did not, and pieces to be needed by nobody.
+  // A false opening would let an epoch seem to begin elsewhere, and pieces seem to be needed by nobody.
   const believed = openings.filter(({ distrust = '' }) => distrust === '')
   return { stock: { objects: [...listed.values()], manifests, openings: believed, verified, claimed }, whyNot }
 }
@@ -66,7 +66,9 @@ async function isVerified(
   }
 }
 
-/** Why nothing may be deleted beside what was read; '' otherwise. What was changed or cut is left out. */
+/**
+ * Why nothing may be deleted beside the object just read; '' otherwise. An object that was changed or cut is left out.
+ */
 async function readInto(
   { manifests, openings }: { readonly manifests: Manifest[]; readonly openings: Opening[] },
   store: Pick<ObjectStore, 'get'>,
@@ -85,8 +87,8 @@ async function readInto(
 }
 
 /**
- * Deletes in the order of `Item.keys`: a manifest alone and first, so that no backup is there any more. Where that is
- * locked the backup stays whole. @returns what stays, since the store locks that
+ * Deletes in the order of `Item.keys`: a manifest alone and first, so that no backup is there any more. A backup whose
+ * manifest is locked stays whole. @returns the keys that stay, since the store locks them
  */
 export async function deleteInOrder(
   store: Pick<ObjectStore, 'delete'>,

@@ -8,15 +8,15 @@ import type { KeyRing } from '../keys/key-ring.ts'
 import type { ReplaySize } from '../restore/space.ts'
 import { lookAtHead } from './piece-object.ts'
 
-/** A head has some hundred bytes. Of a store with a piece every few seconds each byte counts. */
+/** A head has some hundred bytes. Each byte counts in a store with a piece every few seconds. */
 export const headRange = { from: 0, to: 4_096 }
 const atOnce = 16
 
 /**
- * Throws `REGENT_REFUSED` where a piece that a plan replays is of another key than those at hand, or plain, or has a
- * name that nobody signed, and `REGENT_BACKUP_UNUSABLE` where the name is another than was signed: the head of a piece
- * alone says so. A restore that finds that out in its middle was for nothing. Rejects as the store does.
- * @returns what all of them hold, as their heads say
+ * Looks at the head of each piece that a plan replays: a restore that finds a wrong key in its middle was for nothing.
+ * Throws `REGENT_REFUSED` for a piece with none of the keys at hand, a plain piece, and a piece whose name nobody
+ * signed. Throws `REGENT_BACKUP_UNUSABLE` for a piece under another name than was signed. Rejects as the store does.
+ * @returns the size of all pieces, as their heads say
  */
 export async function requireKeys(
   { backup: { cluster, lineage, name }, steps }: Pick<Plan, 'backup' | 'steps'>,

@@ -5,9 +5,9 @@ import { keyOf, prefixOf } from '../objects/object-key.ts'
 import type { Manifest } from '../objects/manifest.ts'
 
 /**
- * Throws `REGENT_BACKUP_UNUSABLE` where the store does not hold each part of a backup. Asked before a manifest is
- * written: a person may have deleted the run meanwhile, or a retention whose clock had jumped. And asked before a
- * download, which would find that out in its middle, and again each time.
+ * Throws `REGENT_BACKUP_UNUSABLE` where the store does not hold each part of a backup. A backup asks before its
+ * manifest is written: a person may have deleted the run meanwhile, or a retention whose clock had jumped. A restore
+ * asks before its download, which would find a missing part in its middle, and again each time.
  */
 export async function requireParts(
   { cluster, name, parts }: Pick<Manifest, 'cluster' | 'name' | 'parts'>,

@@ -21,9 +21,10 @@ interface ReadStore {
 }
 
 /**
- * What of a plan can be rehearsed with these keys. Behind a backup of an older Regent lies what that one shipped, whose
- * names nobody signed: the backup itself is rehearsed, with what is signed before that. Behind a backup of this format
- * nothing is without a signature unless somebody put that there: then it throws, as `requireKeys` in all other cases.
+ * The part of a plan that can be rehearsed with these keys. Behind a backup of an older Regent lie pieces of that
+ * Regent, whose names nobody signed. The rehearsal then takes the backup itself, and the signed pieces before the first
+ * unsigned piece. Behind a backup of this format each piece is signed, unless a stranger put one there. So the function
+ * throws there, as `requireKeys` in all other cases.
  */
 export async function signedPart(plan: Plan, from: ReadStore, options: Interruptible = {}): Promise<SignedPart> {
   try {

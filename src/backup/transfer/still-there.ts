@@ -2,8 +2,8 @@ import { codeOf, RegentError } from '#common/errors/errors.ts'
 import { say, type Sentence } from '#common/sentence/sentence.ts'
 
 /**
- * The content of an object that was there when a plan named the object. Retention does not wait for who reads: a reader
- * whose object is gone begins again with what is left, and is told so.
+ * The content of an object that was there when a plan named the object. Retention does not wait for readers: a reader
+ * whose object is gone is told so, and begins again with what is left.
  */
 export async function* stillThere(
   content: AsyncIterable<Uint8Array>,

@@ -15,14 +15,15 @@ import { textOf } from './text-of.ts'
 type Store = Pick<ObjectStore, 'get' | 'list'>
 
 /**
- * Who reads. A restore takes nothing else unasked where a manifest cannot be read, and needs the parts. A sender passes
- * over such a manifest, and keeps no parts.
+ * The reader of an archive. A restore needs the parts. A restore takes nothing else unasked where a manifest cannot be
+ * read. A sender passes over such a manifest, and keeps no parts.
  */
 export type Reader = 'restore' | 'sender'
 
 /**
- * All that tells how far a cluster can be restored. Rejects as the store does, and where a manifest cannot be used.
- * @param key by which openings must be signed; null where each counts, as for senders
+ * All objects that tell how far a cluster can be restored. Rejects as the store does, and for a manifest that cannot be
+ * used.
+ * @param key the keys by which openings must be signed; null where each counts, as for senders
  */
 export async function readArchive(
   store: Store,
@@ -59,8 +60,8 @@ export async function readBinlogArchive(
 }
 
 /**
- * One that was changed or cut is not to be believed: the archive is followed into its epoch no more, and as before into
- * all others. Rejects as the store does.
+ * An opening that was changed or cut is not to be believed. The archive is not followed into such an epoch, and is
+ * followed into all others. Rejects as the store does.
  */
 export async function openingAsFound(store: Pick<ObjectStore, 'get'>, place: OpeningPlace): Promise<Opening> {
   try {

@@ -13,7 +13,7 @@ import { windowOf } from '../restore/window.ts'
 import { readArchive } from './stored-archive.ts'
 import { readManifest, readVerification } from './stored-manifests.ts'
 
-/** Where is looked, and with which keys; null for none. */
+/** The store to look into, and the keys; null for none. */
 export interface LookedInto {
   readonly store: Pick<ObjectStore, 'get' | 'list' | 'address'>
   readonly key: KeyRing | null
@@ -21,7 +21,7 @@ export interface LookedInto {
   readonly cluster: string
 }
 
-/** The backups that are whole. What cannot be used of them is told beside, and hides no other one. */
+/** The backups that are whole. A backup that cannot be used is told beside, and hides no other backup. */
 export async function storedBackups({ store, key, cluster }: LookedInto): Promise<StoredBackups> {
   const objects: StoredObject[] = []
   for await (const object of store.list(prefixOf.backups(cluster))) objects.push(object)
@@ -45,7 +45,7 @@ export async function storedBackups({ store, key, cluster }: LookedInto): Promis
   return { cluster, address: store.address, refusesPlain: refusesPlain(key), backups, unusable }
 }
 
-/** One of them. Rejects as the store does, and where the manifest cannot be used. */
+/** The backup of a name. Rejects as the store does, and for a manifest that cannot be used. */
 export async function storedBackup({ store, key, cluster }: LookedInto, name: string): Promise<StoredBackup> {
   const manifest = await readManifest(store, cluster, name)
   const place = { cluster, lineage: manifest.lineage, name, key }
@@ -56,7 +56,7 @@ export async function storedBackup({ store, key, cluster }: LookedInto, name: st
   return shown(manifest, proof)
 }
 
-/** For scripts: how many parts there are is enough, and the format is that of the output. */
+/** A backup in the shape for scripts: the number of parts is enough, and the format is that of the output. */
 function shown(
   { parts, formatVersion: _format, ...manifest }: Manifest,
   proof: Verification | undefined,
@@ -64,7 +64,7 @@ function shown(
   return { ...manifest, parts: parts.length, verified: proof === undefined ? null : shownProof(proof) }
 }
 
-/** From when to when the cluster can be restored with these keys, with each hole of the archive. */
+/** The times to which the cluster can be restored with these keys, with each hole of the archive. */
 export async function restoreWindow({ store, key, cluster }: LookedInto): Promise<RestoreWindow> {
   const { manifests, ...archive } = await readArchive(store, cluster, 'restore', key)
   const taken = manifests.filter(({ encryption }) => encryption !== null || !refusesPlain(key))

@@ -26,8 +26,8 @@ export async function readManifest(
 }
 
 /**
- * The same without the parts: of a backup with a million parts they would be most of what is kept in memory. Whoever
- * looks at all backups, and restores none, asks for this.
+ * The same without the parts: those of a backup with a million parts would be most of what is kept in memory. A caller
+ * that looks at all backups, and restores none, asks for outlines.
  */
 export async function readOutline(...which: Parameters<typeof readManifest>): Promise<Manifest> {
   return { ...(await readManifest(...which)), parts: [] }

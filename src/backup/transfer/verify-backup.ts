@@ -10,7 +10,7 @@ import { readParts } from './read-parts.ts'
 
 export interface VerifySource {
   readonly store: Pick<ObjectStore, 'get'>
-  /** Those of the store; null where none are named. */
+  /** The keys of the store; null where none are named. */
   readonly key: KeyRing | null
   readonly signal: AbortSignal
   /** Bytes of the data that were read so far. */
@@ -18,9 +18,9 @@ export interface VerifySource {
 }
 
 /**
- * Reads every part to its end: lengths, checksums, decryption, and the signature of the manifest. Rejects where a byte
- * is another than was stored, as `readParts` does; with `REGENT_REFUSED` before anything is read where the key is
- * missing or another one. That the data make a server that runs, a rehearsal alone proves.
+ * Reads every part to its end: lengths, checksums, decryption, and the signature of the manifest. Rejects as
+ * `readParts` does, for a byte that is not as stored. Rejects with `REGENT_REFUSED`, before anything is read, for a key
+ * that is missing or wrong. Only a rehearsal proves that the data make a server that runs.
  */
 export async function verifyBackup(manifest: Manifest, { store, key, signal, progress }: VerifySource): Promise<void> {
   const { cluster, name } = manifest

@@ -5,7 +5,7 @@ import { encoded } from '../stream/part-codec.ts'
 import { inParts } from '../stream/in-parts.ts'
 import { Tally } from '../stream/tally.ts'
 
-/** What a manifest says of the stream, and of the objects that hold the stream. */
+/** The stream, and the objects that hold the stream, as the manifest tells of them. */
 export type WrittenParts = Pick<Manifest, 'parts' | 'rawBytes' | 'storedBytes' | 'sha256'>
 
 export interface PartsTarget {
@@ -14,19 +14,19 @@ export interface PartsTarget {
   /** Null where nothing is encrypted. */
   readonly key: Buffer | null
   readonly signal: AbortSignal
-  /** Of the stream in one part; `usualPartBytes` unless given. */
+  /** Bytes of the stream in one part; `usualPartBytes` unless given. */
   readonly partBytes?: number
-  /** After each part. */
+  /** Called after each part. */
   readonly progress: (written: { readonly rawBytes: number; readonly storedBytes: number }) => void
 }
 
-/** So much of the stream goes into one object: what a restore fetches anew where a connection breaks off. */
+/** Bytes of the stream in one object: a restore fetches so much anew where a connection breaks off. */
 const usualPartBytes = 67_108_864
 
 /**
- * Cuts, compresses and encrypts a stream, and stores it in parts: while the store makes one part durable, the next one
- * is sent. Nobody takes them for a backup before a manifest names them. Rejects as the stream or the store does, or
- * with the signal's reason. A part that fails ends the other one, and then nothing is written any more.
+ * Cuts, compresses and encrypts a stream, and stores it in parts. The next part is sent while the store makes a part
+ * durable. Nobody takes the parts for a backup before a manifest names them. Rejects as the stream or the store does,
+ * or with the signal's reason. A part that fails ends the other part, and then nothing is written any more.
  */
 export async function writeParts(content: AsyncIterable<Uint8Array>, target: PartsTarget): Promise<WrittenParts> {
   const { partBytes = usualPartBytes } = target
@@ -40,7 +40,7 @@ export async function writeParts(content: AsyncIterable<Uint8Array>, target: Par
     storedBytes += part.bytes
     target.progress({ rawBytes, storedBytes })
   }
-  // Of all parts that were begun.
+  // The number of parts begun, and the end of all of them.
   let [begun, all] = [0, Promise.resolve()]
   try {
     for await (const piece of inParts(whole.watching(content), partBytes)) {
@@ -63,7 +63,7 @@ export async function writeParts(content: AsyncIterable<Uint8Array>, target: Par
   return { parts, rawBytes, storedBytes, sha256: whole.sum() }
 }
 
-/** What a manifest says of one part. */
+/** A part as the manifest tells of it. */
 type WrittenPart = Manifest['parts'][number]
 
 interface Piece {

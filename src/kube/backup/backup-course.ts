@@ -4,19 +4,19 @@ import { duration, mebibytes } from '#common/text/words.ts'
 import type { MySQLBackupStatus } from './backup-schema.ts'
 import type { MySQLBackup } from './mysql-backup.ts'
 
-/** What is seen of the cluster that a `MySQLBackup` is about. */
+/** The state of the cluster that a `MySQLBackup` is about, as the manager sees it. */
 export interface CourseInput {
   readonly object: MySQLBackup
   /** Each instance, and the run that its agent speaks of. */
   readonly instances: readonly { readonly name: string; readonly reachable: boolean; readonly backup?: BackupSeen }[]
-  /** What the primary's agent sees in the store; absent where nobody has looked. */
+  /** The store as the primary's agent sees it; absent where nobody has looked. */
   readonly store?: BackupsSeen | undefined
-  /** For so long nobody has spoken of the run. */
+  /** Time for which nobody has spoken of the run. */
   readonly silentMs: number
   readonly wallMs: number
 }
 
-/** What is to be said of the object, and whether its agent is to be told to begin, once more. */
+/** The status to write to the object, and whether the agent is to be told once more to begin. */
 export interface Course {
   readonly status: MySQLBackupStatus
   readonly asks: boolean
@@ -24,7 +24,7 @@ export interface Course {
 
 /** An agent that starts again, or a manager that has just taken the lead, speaks within this time. */
 export const longestSilenceMs = 120_000
-/** Who is cut off for longer may end the run all the same: the store has the backup then. */
+/** An agent that is cut off for longer may end the run all the same: the store has the backup then. */
 export const givenUpMs = 3_600_000
 
 export function isOver({ status }: MySQLBackup): boolean {
@@ -37,8 +37,8 @@ export function runOf({ spec, status }: MySQLBackup): string | undefined {
 }
 
 /**
- * What becomes of a run that is chosen. Nothing ends but by a word: of the agent that makes the backup, or of the one
- * that looks into the store. Where nobody speaks the phase says so, and not that it runs.
+ * The state of a run that is chosen. Only a word ends a run: of the agent that makes the backup, or of the agent that
+ * looks into the store. Where nobody speaks, the phase says so, and does not say `Running`.
  */
 export function courseOf(input: CourseInput): Course {
   const { object, instances, store } = input
@@ -54,7 +54,7 @@ function unheardOf(input: CourseInput, before: MySQLBackupStatus): Course {
   const { instances, object, silentMs } = input
   if (silentMs >= givenUpMs) return { status: givenUp(input, before), asks: false }
   const asked = instances.find(({ name }) => name === before.instance)
-  // Where it has begun another one since, what became of this one is not known there any more.
+  // An agent that has begun another run since does not know any more what became of this run.
   const asks = object.spec.backup === undefined && asked?.reachable === true && asked.backup === undefined
   return { status: silentMs < longestSilenceMs ? { ...before, phase: 'Running' } : lost(before), asks }
 }
@@ -65,12 +65,12 @@ function lost(before: MySQLBackupStatus): MySQLBackupStatus {
   return { ...before, phase: 'Unknown', message }
 }
 
-/** When the newest backup of the store was verified, where the object tells of that one. */
+/** When the newest backup of the store was verified, where the object tells of that backup. */
 export function verifiedBy({ status }: MySQLBackup, store: BackupsSeen | undefined): MySQLBackupStatus['verified'] {
   const verified = store?.verified
   if (verified === undefined || verified === null || verified.name !== status?.backup) return status?.verified
   const { verifiedAtMs, restoreMs, tables, rows, compared, replica, notCompared } = verified
-  // Older agents tell of fewer.
+  // Older agents tell fewer numbers.
   const told = Object.entries({ tables, rows, compared, replica, notCompared }).filter(([, is]) => is !== undefined)
   return { at: timeOf(verifiedAtMs), restoreSeconds: secondsOf(restoreMs), ...Object.fromEntries(told) }
 }
@@ -93,7 +93,7 @@ function heardOf(
   }
 }
 
-/** Absent where an older agent says nothing of that. */
+/** Older agents tell neither start nor duration. */
 function timesOf({ startedAtMs, tookMs }: Pick<BackupSeen, 'startedAtMs' | 'tookMs'>) {
   return {
     ...(startedAtMs !== undefined && { startedAt: timeOf(startedAtMs) }),
@@ -114,7 +114,7 @@ function givenUp({ wallMs }: CourseInput, before: MySQLBackupStatus): MySQLBacku
   return { ...before, phase: 'Failed', message, completedAt: timeOf(wallMs) }
 }
 
-/** It is whole in the store, whoever saw how it ended. */
+/** The backup is whole in the store, whoever saw how the run ended. */
 function storedOf(before: MySQLBackupStatus, { newest }: BackupsSeen): MySQLBackupStatus {
   if (newest === null) return before
   const { rawBytes, storedBytes, endedAtMs, gtids } = newest

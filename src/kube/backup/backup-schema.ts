@@ -2,9 +2,9 @@ import { Type, type Static } from 'typebox'
 import { closed } from '../spec/schema-words.ts'
 
 /**
- * The spec and the status of a `MySQLBackup`: one run, asked for by an object that a person makes, or told of by an
- * object that Regent makes. As `src/kube/spec/spec-schema.ts` they are the TypeScript types, the definition, the
- * webhook's check and the reference page.
+ * The spec and the status of a `MySQLBackup`. Such an object is one run: a person asks for a run by an object, and
+ * Regent tells of its own runs by objects. As in `src/kube/spec/spec-schema.ts`, the schemas are the TypeScript types,
+ * the definition, the webhook's check and the reference page.
  */
 export const mysqlBackupSpecSchema = closed(
   {

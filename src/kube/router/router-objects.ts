@@ -15,9 +15,9 @@ import { routerFile, routerPaths, routerPorts, type RouterFile } from './router-
 
 type RouterSpec = NonNullable<MySQLCluster['spec']['router']>
 
-/** Nobody's, as the instances' pods are. */
+/** A user that owns nothing on a node, as in the instances' pods. */
 const user = 65_532
-/** After the deadline for sessions: for HAProxy to end, and for the log. */
+/** Time after the deadline for sessions, for HAProxy to end and for the log. */
 const endingSeconds = 10
 
 export function routerSettingsOf(router: RouterSpec): RouterSettings {
@@ -26,7 +26,7 @@ export function routerSettingsOf(router: RouterSpec): RouterSettings {
   return routerSettings(Object.fromEntries(said.filter(([, value]) => value !== undefined)))
 }
 
-/** What the routers of a cluster read; again whenever that changes. */
+/** The file that the routers of a cluster read. A router reads the file again after each change. */
 export function routerConfigOf(
   cluster: MySQLCluster,
   router: RouterSpec,
@@ -49,7 +49,7 @@ export function routerConfigOf(
   })
 }
 
-/** One router at a time may be evicted: the others go on. */
+/** Only one router at a time may be evicted: the others go on. */
 export function routerBudgetOf(cluster: MySQLCluster): PodDisruptionBudget {
   const { router } = namesOf(cluster.metadata.name)
   return ownedBy(cluster, {
@@ -111,14 +111,14 @@ export function routerAppOf(cluster: MySQLCluster, router: RouterSpec, image: st
 }
 
 /**
- * In both address families where the cluster has both. A load balancer of a cloud may know only one, and clients may
- * use its address already.
+ * Both address families where the cluster has both. A load balancer of a cloud may know only one family, and clients
+ * may use the address of that family already.
  */
 function familiesOf({ service: { type } }: RouterSpec): Pick<AppSpec['service'], 'ipFamilyPolicy'> {
   return type === 'LoadBalancer' ? {} : { ipFamilyPolicy: 'PreferDualStack' }
 }
 
-/** Where instances may run routers may run, too. */
+/** Nodes that may run instances may run routers, too. */
 function placeOf({ spec: { scheduling, pod } }: MySQLCluster): Partial<AppSpec> {
   const { nodeSelector, tolerations } = scheduling
   const { imagePullSecrets } = pod
@@ -152,12 +152,12 @@ function volumesOf(names: ReturnType<typeof namesOf>): NonNullable<AppSpec['volu
   ]
 }
 
-/** Routers with other settings are other routers. How many instances there are they read while they run. */
+/** Routers with other settings are other routers. A router reads the number of instances while it runs. */
 function digestOf(settings: RouterSettings): string {
   return sha256Of(Buffer.from(JSON.stringify(settings))).slice(0, 10)
 }
 
-/** As the "restricted" Pod Security Standard wants it. */
+/** The context that the "restricted" Pod Security Standard wants. */
 const restricted: V1Container['securityContext'] & Readonly<Record<string, unknown>> = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,

@@ -1,16 +1,16 @@
-/** What is known of the address of one instance. */
+/** The known addresses of one instance. */
 export interface KnownAddresses {
-  /** The one that is followed now; '' for none. */
+  /** The address in use; '' for none. */
   readonly now: string
-  /** What a manager said last; '' for nothing. */
+  /** The last address that a manager told; '' for none. */
   readonly byManager: string
-  /** What the pod's name leads to; '' where nobody answers that. */
+  /** The address that the pod's name leads to; '' where no name server answers. */
   readonly byName: string
 }
 
 /**
- * Where the agent of an instance that is not heard is looked for next. A pod that was made anew has another address,
- * and each of the two who know may be late: so they are tried in turn.
+ * The next address at which to look for an agent that is not heard. A pod that was made anew has another address. The
+ * manager and the name server may each be late: so their addresses are tried in turn.
  */
 export function nextAddress({ now, byManager, byName }: KnownAddresses): string {
   const others = [byName, byManager].filter((address) => address !== '' && address !== now)

@@ -13,19 +13,19 @@ import type { Router } from '../router.ts'
 import { nextAddress } from './addresses.ts'
 
 export interface KubernetesSourceParts {
-  /** Read anew each time: how many instances there are changes. */
+  /** The file is read anew each time: the number of instances changes. */
   readonly file: () => Promise<RouterFile>
   readonly openManager: () => Promise<ApiClient>
   readonly warn: (sentence: Sentence) => void
-  /** Address of a host's name; '' where nobody knows. */
+  /** The address of a host's name; '' where no name server knows the name. */
   readonly resolve?: (host: string) => Promise<string>
 }
 
 const lookEveryMs = 1_000
 
 /**
- * Tells a router of instances and record: what the manager's stream says, and where an agent is not heard, what the
- * names of the pods lead to. With neither, what was known before stays.
+ * Tells a router of instances and record, by the manager's stream. The names of the pods lead to agents that are not
+ * heard. Where neither helps, the router keeps what was known before.
  */
 export async function followKubernetes(
   router: Pick<Router, 'setInstances' | 'setRecord' | 'unheard'>,
@@ -56,12 +56,12 @@ async function lookAfterUnheard(
 ): Promise<void> {
   const { cluster, namespace, instances } = await file()
   if (!book.isTold) book.expect(Array.from({ length: instances }, (_, ordinal) => instanceName(cluster, ordinal)))
-  // One after the other: a name server that is away keeps one thread, not all of them.
+  // Names are asked for one after the other: a name server that is away keeps one thread, not all of them.
   for (const name of router.unheard())
     book.tried(name, await resolve(`${name}.${namesOf(cluster).instances}.${namespace}.svc`))
 }
 
-/** Which instances there are, and where each is looked for. */
+/** The instances, and the address of each. */
 class AddressBook {
   readonly #changed: (instances: readonly PlatformInstance[]) => void
   #names: readonly string[] = []
@@ -73,7 +73,7 @@ class AddressBook {
     this.#changed = changed
   }
 
-  /** Before any manager said which instances there are. */
+  /** The names count until a manager has told the instances. */
   expect(names: readonly string[]): void {
     this.#names = names
     this.#tell()

@@ -11,22 +11,22 @@ import { silentManagerMs } from '../manager-stream.ts'
 export interface ManagersParts {
   /** Address of the managers' API, read anew each time. */
   readonly url: () => Promise<string>
-  /** Where the certificate of the managers' authority lies, as a ConfigMap is mounted. */
+  /** The folder with the certificate of the managers' authority, as a ConfigMap is mounted. */
   readonly folder: string
   readonly tokenFile: string
 }
 
 /**
- * Each call opens a way to the managers by what lies in the files then: whoever is refused, as by a certificate of an
- * authority that was replaced, comes again and trusts the one that is there by then, and nobody else. A manager lets
- * whoever has the token of a cluster's agents watch that cluster, and nothing else.
+ * Each call opens a way to the managers by the files of that moment. A router that is refused, as by a certificate of a
+ * replaced authority, calls again. The router then trusts the authority in the file, and no other. A manager lets a
+ * caller with the token of a cluster's agents watch that cluster, and gives that caller nothing else.
  */
 export function managersOf({ url, folder, tokenFile }: ManagersParts): () => Promise<ApiClient> {
   let before: Agent | undefined
   return async () => {
     const dispatcher = new Agent({
       connect: { ca: await authorityIn(join(folder, manager.caKey)), timeout: 2_000 },
-      // Whoever reads a stream knows when that is over.
+      // The reader of a stream knows when a stream is over.
       bodyTimeout: 2 * silentManagerMs,
     })
     await before?.destroy()
@@ -34,7 +34,7 @@ export function managersOf({ url, folder, tokenFile }: ManagersParts): () => Pro
     return ApiClient.over({
       url: await url(),
       token: await readTokenFile(tokenFile),
-      // Node's own fetch takes no dispatcher of this undici; the two agree on what they are given and give.
+      // Node's own fetch takes no dispatcher of this undici. The two agree on arguments and results.
       fetch: async (at, init) => await fetch(at, { ...init, dispatcher } as Parameters<typeof fetch>[1]),
     })
   }

@@ -1,14 +1,14 @@
 import { duration, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Router } from '../router.ts'
 
-/** HAProxy is looked at each second: whoever is not led for so long is not ready. */
+/** The router looks at HAProxy each second. A router whose HAProxy is not led for so long is not ready. */
 const unledMs = 5_000
-/** As long as a machine is asked in vain before it is gone. */
+/** The time for which a machine is asked in vain before the machine counts as gone. */
 const unheardMs = 6_000
 
 /**
- * Whether Kubernetes leads new sessions to this router. A router that hears nobody at all is cut off, and others may
- * not be. One voice is enough: a manager outage alone, or agents that are down alone, takes no router away.
+ * Whether Kubernetes leads new sessions to this router. A router that hears nobody at all is cut off, and other routers
+ * may not be. One voice is enough: a manager outage alone, or an outage of all agents alone, takes no router away.
  */
 export function readinessOf(router: Pick<Router, 'state' | 'ledAgoMs' | 'unheardForMs'>): {
   readonly status: number

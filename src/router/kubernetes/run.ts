@@ -23,7 +23,7 @@ import { managersOf } from './managers.ts'
 import { readinessOf } from './readiness.ts'
 
 export interface KubernetesRouterOptions {
-  /** Of a ConfigMap, beside the certificate of the managers' authority. */
+  /** The file of a ConfigMap, beside the certificate of the managers' authority. */
   readonly config: string
   readonly logLevel: string
 }
@@ -60,7 +60,7 @@ export async function runKubernetesRouter({ config, logLevel }: KubernetesRouter
     },
     show: (router, until, haproxy) => {
       const routes = routesOf(cluster, router, haproxy)
-      // Kubernetes asks at the first.
+      // Kubernetes asks at the first address.
       const address = { host: hosts[0], port: routerPorts.probes }
       return plainServer({ name: 'probes', address, option: '--config', routes, log }).run(until)
     },
