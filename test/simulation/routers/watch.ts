@@ -12,7 +12,7 @@ const awakeMs = 500
 /** Where nothing is in the way writers are led to the primary by then. */
 const ledWithinMs = 6_000
 
-/** What routers must not do (docs/why/safety.md, "Routers"). */
+/** What routers must not do (docs/why/safety-of-modes.md, "Routers"). */
 export class RouterWatch {
   readonly #cluster: SimulatedCluster
   readonly #confirmedMs = new Map<InstanceName, number>()
