@@ -1,6 +1,14 @@
 import type { Sentence } from '../sentence/sentence.ts'
 
-/** What is looked at again and again. How often, whoever starts the watch says. */
+/**
+ * A thing that is looked at again and again. How often, the starter of the watch says (`Watches.every`).
+ *
+ * A watch has no jitter. Nearly all watches ask a server or a disk that only their own program asks: the agent's
+ * mysqld, a watched host, a folder. Three watches ask what others ask, too. The primary's agent alone asks the store of
+ * backups each minute; a replica's agent asks it until the folder is known. Agents ask each other for what binlogs may
+ * go. The period of each watch counts from the start of its program, also after a failure: so the agents of a cluster
+ * do not fall in step, and a shared server that comes back meets no crowd.
+ */
 export interface Watch {
   /** What is looked after, in a few words: people read the name. */
   readonly name: string
