@@ -47,9 +47,10 @@ export async function requireStillThere(
   const { cluster } = folder
   if (!isUsed(parts, folder) || (await ownerOf(store, cluster, options)) !== null) return
   for await (const { key } of store.list(prefixOf.cluster(cluster), options)) if (key !== '') return
+  const empty = say`store of backups ${text(store.address)} is empty, where this cluster had folder ${cluster}/`
   throw new RegentError(
     'REGENT_REFUSED',
-    say`store of backups ${text(store.address)} is empty, where this cluster had folder ${cluster}/: mount its disk again; if all was deleted on purpose, name another folder (store.folder)`,
+    say`${empty}: mount its disk again; if all was deleted on purpose, name another folder (store.folder)`,
     { remedy: '' },
   )
 }

@@ -148,7 +148,7 @@ it('With a key it is told of the newest backup that no restore takes it, until t
   await look()
   expect(shown()?.newest).toEqual({
     ...newest,
-    refused: `backup ${name} is not encrypted, and a key is given: anybody who writes to the store may have put that there; what is older than the key needs --allow-plain (allowPlain)`,
+    refused: `backup ${name} is not encrypted, and a key is given: anybody who writes to the store may have put that there; older objects need --allow-plain (allowPlain)`,
   })
   const takesPlain = new KeyRing([key.first], { takesPlain: true })
   for (const ring of [null, takesPlain]) {

@@ -204,9 +204,10 @@ export class SshShell implements FarShell {
   #unknownKey(key: Buffer, isAnother: boolean): RegentError {
     const { port, knownHostsFile } = this.#config
     const where = `${this.#host}:${port}`
+    const known = isAnother ? say`another one than` : say`and none is known for it in`
     return new RegentError(
       'REGENT_HOST_KEY',
-      say`${where} shows the ${typeOf(key)} key ${fingerprintOf(key)}, ${isAnother ? say`another one than` : say`and none is known for it in`} ${knownHostsFile}; nothing was sent there`,
+      say`${where} shows the ${typeOf(key)} key ${fingerprintOf(key)}, ${known} ${knownHostsFile}; nothing was sent there`,
     )
   }
 

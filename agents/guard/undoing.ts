@@ -42,10 +42,11 @@ export async function undoLargeChanges(
   for (;;) {
     const left = (await server.openChanges()).filter(({ session }) => sessions.includes(session))
     if (left.length === 0) return
+    const rows = counted(rowsOf(left), 'row')
     if (remaining() <= lookAgainMs)
       throw new RegentError(
         'REGENT_TIMED_OUT',
-        say`demotion undone before writes were stopped: ${counted(rowsOf(left), 'row')} of sessions that were ended are still to be undone. That goes on; try again after it`,
+        say`demotion undone before writes were stopped: ${rows} of sessions that were ended are still to be undone. That goes on; try again after it`,
       )
     await world.timers.sleep(lookAgainMs)
   }

@@ -46,14 +46,17 @@ async function flock(fd: number, lockFile: string): Promise<void> {
     string | null,
   ]
   if (code === 0) return
-  if (code === taken)
+  if (code === taken) {
+    const holder = holderIn(lockFile)
     throw new RegentError(
       'REGENT_ALREADY_RUNNING',
-      say`${lockFile} is locked by ${holderIn(lockFile)}: a volume has one agent at a time. Nothing was written. End the other agent, or give this one a volume of its own`,
+      say`${lockFile} is locked by ${holder}: a volume has one agent at a time. Nothing was written. End the other agent, or give this one a volume of its own`,
     )
+  }
+  const words = reported(said.join('').trim() || String(signal ?? code))
   throw new RegentError(
     'REGENT_SETUP_FAILED',
-    say`cannot lock ${lockFile} with flock(1) of util-linux, and without that lock two agents could write to one volume: ${reported(said.join('').trim() || String(signal ?? code))}`,
+    say`cannot lock ${lockFile} with flock(1) of util-linux, and without that lock two agents could write to one volume: ${words}`,
   )
 }
 

@@ -24,8 +24,9 @@ export async function giveTailPart(parts: TailGiver, said: Word<'tailPart'>): Pr
 function requireAtRest({ file, process, config }: Pick<Parts, 'config' | 'file' | 'process'>, epoch: number): void {
   const { promise } = file.current
   if (promise === epoch && hasWrittenAll(process)) return
+  const { instance } = config
   throw new RegentError(
     'REGENT_REFUSED',
-    say`${config.instance} gives its tail under the promise of epoch ${epoch} and with its mysqld down; it promised epoch ${promise}, and its mysqld is ${process.state}`,
+    say`${instance} gives its tail under the promise of epoch ${epoch} and with its mysqld down; it promised epoch ${promise}, and its mysqld is ${process.state}`,
   )
 }

@@ -63,9 +63,12 @@ async function exhausted(sql: Sql, deadlineMs: number): Promise<ProbeResult> {
   return { result: 'tooManyConnections', detail: say`${counted(now, 'connection')} of at most ${most}` }
 }
 
-const holders = `SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, t.PROCESSLIST_HOST AS host, l.OBJECT_TYPE AS type FROM performance_schema.metadata_locks l
+const holders = `SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user, t.PROCESSLIST_HOST AS host, l.OBJECT_TYPE AS type
+  FROM performance_schema.metadata_locks l
   JOIN performance_schema.threads t ON t.THREAD_ID = l.OWNER_THREAD_ID
-  WHERE l.LOCK_STATUS IN ('GRANTED', 'PENDING') AND (l.OBJECT_TYPE IN ('GLOBAL', 'COMMIT') AND l.LOCK_TYPE = 'SHARED' OR l.OBJECT_SCHEMA = 'regent' AND l.LOCK_TYPE IN ('SHARED_NO_WRITE', 'SHARED_NO_READ_WRITE', 'SHARED_READ_ONLY', 'EXCLUSIVE')) LIMIT 3`
+  WHERE l.LOCK_STATUS IN ('GRANTED', 'PENDING') AND (l.OBJECT_TYPE IN ('GLOBAL', 'COMMIT') AND l.LOCK_TYPE = 'SHARED'
+    OR l.OBJECT_SCHEMA = 'regent'
+      AND l.LOCK_TYPE IN ('SHARED_NO_WRITE', 'SHARED_NO_READ_WRITE', 'SHARED_READ_ONLY', 'EXCLUSIVE')) LIMIT 3`
 
 async function whyStuck(sql: Sql, detail: string, deadlineMs: number): Promise<ProbeResult> {
   try {

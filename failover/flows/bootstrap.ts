@@ -205,12 +205,9 @@ function commitLeader(
       say`no instance holds everything the others hold (${joined(each, ', ')}): ${forcedAdvice}`,
     )
   }
-  return commitFirst(
-    input,
-    leader,
-    { epoch, revision },
-    say`${reason}: ${leader.name} leads${union.isEmpty() ? '' : say`, it holds ${union.count() === 1 ? say`the only transaction` : say`all ${union.count()} transactions`}`}`,
-  )
+  const all = union.count() === 1 ? say`the only transaction` : say`all ${union.count()} transactions`
+  const held = union.isEmpty() ? '' : say`, it holds ${all}`
+  return commitFirst(input, leader, { epoch, revision }, say`${reason}: ${leader.name} leads${held}`)
 }
 
 /**

@@ -35,7 +35,8 @@ function fromThePast({ snapshot, record }: Situation): Sentence | null {
   })
   if (ahead === undefined) return null
   const { promise, revision } = ahead.observation.stored
-  return say`record from the past: ${ahead.name} stored promise ${promise}, revision ${revision}; the record says epoch ${record.epoch}, revision ${record.revision}. Nothing is ordered until a person restores the newer record`
+  const says = say`the record says epoch ${record.epoch}, revision ${record.revision}`
+  return say`record from the past: ${ahead.name} stored promise ${promise}, revision ${revision}; ${says}. Nothing is ordered until a person restores the newer record`
 }
 
 /**
@@ -50,5 +51,7 @@ function namingAnother({ snapshot, record }: Situation): Sentence | null {
   )
   if (other === undefined) return null
   const says = say`the record says ${named} in the same epoch, revision ${record.revision}`
-  return say`record of another history: ${other.name} was made primary of epoch ${record.epoch}, revision ${other.observation.stored.revision}; ${says}. Nothing is ordered until a person restores the right record`
+  const { revision } = other.observation.stored
+  const made = say`${other.name} was made primary of epoch ${record.epoch}, revision ${revision}`
+  return say`record of another history: ${made}; ${says}. Nothing is ordered until a person restores the right record`
 }

@@ -15,8 +15,10 @@ export function emptyingStep(situation: Situation, primary: LiveView): FlowStep 
   if (view === undefined) return undefined
   const errant = provenErrant(situation, view)
   const some = counted(errant.count(), 'errant transaction')
+  const gtids = text(errant.toString().slice(0, 120))
+  const harmless = say`${view.name} has ${some} that changed no data (FLUSH, ANALYZE or OPTIMIZE: ${gtids})`
   return step(
-    say`${view.name} has ${some} that changed no data (FLUSH, ANALYZE or OPTIMIZE: ${text(errant.toString().slice(0, 120))}): ${primary.name} writes empty ones in their place, and nothing is copied`,
+    say`${harmless}: ${primary.name} writes empty ones in their place, and nothing is copied`,
     [
       {
         kind: 'empty',

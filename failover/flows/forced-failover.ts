@@ -116,7 +116,8 @@ function refuseToGiveUp(
 ): FlowStep {
   const lacking = counted(union.subtract(holds).count(), 'transaction')
   const name = instanceOf(member)
-  const sentence = say`no forced failover: ${name} lacks ${lacking} that others hold who run, and could not fetch them; to give them up, use: ${command('failover', '--accept-loss', '--to', name)}`
+  const use = command('failover', '--accept-loss', '--to', name)
+  const sentence = say`no forced failover: ${name} lacks ${lacking} that others hold who run, and could not fetch them; to give them up, use: ${use}`
   return step(sentence, [], { blocked: true, reasons, revisitMs: timings.unreachableMs })
 }
 
@@ -175,7 +176,9 @@ function commitByForce(
   const name = instanceOf(winner.member)
   const unknown = unknownOf(situation, name)
   const doubt = unknown === null ? '' : say`; ${unknown}`
-  const why = say`forced failover to ${name}: writes that only ${names(missing)} ${missing.length === 1 ? say`holds` : say`hold`} are given up${known}${whatIsForgotten(promised)}${doubt}; ${verdict.sentence}`
+  const owned = say`writes that only ${names(missing)} ${missing.length === 1 ? say`holds` : say`hold`}`
+  const forgotten = whatIsForgotten(promised)
+  const why = say`forced failover to ${name}: ${owned} are given up${known}${forgotten}${doubt}; ${verdict.sentence}`
   const next = commitTo(situation, winner, promised, winner.holds)
   // By GTIDs nobody else can be told apart from a copy of it.
   const alone = unknown === null ? {} : { syncSet: [], doubted: everybodyBut(situation, winner.member) }

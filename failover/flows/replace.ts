@@ -78,10 +78,13 @@ function whatCouldBeLost(situation: Situation, instance: InstanceName): readonly
   )
   const needed = Math.max(1, record.acks, record.acksWanted)
   const errant = errantOn(situation, instance)
+  const holders = names([record.primary, ...others])
+  const counting = say`${others.length} ${others.length === 1 ? say`does` : say`do`}`
+  const errants = say`${counted(errant, 'errant transaction')} ${errant === 1 ? say`is` : say`are`}`
   return [
     ...(others.length < needed
       ? [
-          say`what was acknowledged would be on ${names([record.primary, ...others])} alone until another has it: besides ${instance}, ${needed} must follow and count, and ${others.length} ${others.length === 1 ? say`does` : say`do`}`,
+          say`what was acknowledged would be on ${holders} alone until another has it: besides ${instance}, ${needed} must follow and count, and ${counting}`,
         ]
       : []),
     ...(others.length >= needed && leavesUnproven(situation, instance)
@@ -90,9 +93,7 @@ function whatCouldBeLost(situation: Situation, instance: InstanceName): readonly
         ]
       : []),
     ...(errant > 0
-      ? [
-          say`${counted(errant, 'errant transaction')} ${errant === 1 ? say`is` : say`are`} on ${instance} alone; Regent archives what is errant and seeds it again by itself`,
-        ]
+      ? [say`${errants} on ${instance} alone; Regent archives what is errant and seeds it again by itself`]
       : []),
   ]
 }
@@ -138,12 +139,13 @@ function errantOn({ snapshot, record }: Situation, instance: InstanceName): numb
 }
 
 function stepsOf({ record }: Situation, instance: InstanceName, view: InstanceView | undefined): readonly Sentence[] {
+  const primary = instanceOf(record.primary)
   return [
     say`the volume of ${instance} is given up, and all that is on it`,
     isLive(view)
       ? say`${instance} is told to end: it leaves the sync set where it counts, and its server stops`
       : say`nobody answers there, so nothing waits for the machine it was on`,
     say`${instance} is made anew, wherever there is room, with an empty volume`,
-    say`what comes up there is another member: the old one leaves the record, the new one is seeded, follows ${instanceOf(record.primary)} and counts once it has caught up`,
+    say`what comes up there is another member: the old one leaves the record, the new one is seeded, follows ${primary} and counts once it has caught up`,
   ]
 }

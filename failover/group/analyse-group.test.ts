@@ -284,7 +284,7 @@ const cases: Readonly<Record<string, { readonly given: GroupSituation; readonly 
     },
     findings: [
       'Fenced warning shop-2: shop-2 is fenced by a person: it takes no connections until it is unfenced',
-      'Paused warning -: automatic actions are paused: nobody is admitted, and no group is formed anew, until they are resumed (maintenance); the group elects a primary by itself all the same',
+      'Paused warning -: automatic actions are paused (maintenance): nobody is admitted, and no group is formed anew, until they are resumed; the group elects by itself',
       'DiskFull warning shop-1: replica shop-1: its disk is full; 0.0 MiB are free',
     ],
   },

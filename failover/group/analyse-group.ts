@@ -105,7 +105,7 @@ function analysePause({ notes: { paused } }: DecisionInput): readonly Analysis[]
         warning(
           'Paused',
           null,
-          say`automatic actions are paused: nobody is admitted, and no group is formed anew, until they are resumed (${text(paused.reason)}); the group elects a primary by itself all the same`,
+          say`automatic actions are paused (${text(paused.reason)}): nobody is admitted, and no group is formed anew, until they are resumed; the group elects by itself`,
         ),
       ]
 }

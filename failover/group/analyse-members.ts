@@ -180,7 +180,8 @@ function blocked(view: HeardView, { group, snapshot, limits }: Known): Analysis 
   const lowest = primary === undefined ? null : lowestIfBlocked(view, primary, limits.frozenMs)
   if (lowest === null) return undefined
   const own = view.observation.server?.version ?? ''
-  const sentence = say`${view.name} is missing in the group, blocked by version: it runs MySQL ${own}, and no member runs less than ${lowest}. A lower version does not join a higher group: update ${view.name}`
+  const versions = say`it runs MySQL ${own}, and no member runs less than ${lowest}`
+  const sentence = say`${view.name} is missing in the group, blocked by version: ${versions}. A lower version does not join a higher group: update ${view.name}`
   return warning('GroupMemberMissing', view.name, sentence)
 }
 

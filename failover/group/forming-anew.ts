@@ -165,8 +165,11 @@ function whyNobodyLeads({ record }: Situation, promised: readonly Promised[], { 
   const union = unionOf(promised)
   const isParted = record.group?.parted === true
   const named = promised.find(({ member }) => instanceOf(member) === to)
-  if (named !== undefined && to !== null && !isParted)
-    return say`${to} lacks ${counted(union.subtract(named.holds).count(), 'transaction')} that others hold: to give them up, use: ${command('failover', '--accept-loss', '--to', to)}`
+  if (named !== undefined && to !== null && !isParted) {
+    const lacking = counted(union.subtract(named.holds).count(), 'transaction')
+    const use = command('failover', '--accept-loss', '--to', to)
+    return say`${to} lacks ${lacking} that others hold: to give them up, use: ${use}`
+  }
   const each = promised.map((one) => {
     const others = unionOf(promised.filter((other) => other !== one))
     const alone = counted(one.holds.subtract(others).count(), 'transaction')

@@ -101,7 +101,8 @@ function trustingForks({ snapshot }: Situation, { forks }: GroupView): readonly 
 function waitForDoubt(situation: Situation, view: GroupView): FlowStep | undefined {
   const trusting = trustingForks(situation, view)
   if (trusting.length === 0) return undefined
-  const sentence = say`${view.sentence}: before anybody is asked what is held, ${allOf(trusting)} ${trusting.length === 1 ? say`stores` : say`store`} that nobody can tell what was written there`
+  const storing = say`${allOf(trusting)} ${trusting.length === 1 ? say`stores` : say`store`}`
+  const sentence = say`${view.sentence}: before anybody is asked what is held, ${storing} that nobody can tell what was written there`
   return step(sentence, assignmentOrders(situation), { blocked: true, revisitMs: 500 })
 }
 
@@ -161,7 +162,8 @@ function wasMember({ process, server }: Observation): boolean {
 
 function waitForStalled(situation: Situation, view: GroupView, stalled: readonly LiveView[]): FlowStep {
   const names = allOf(stalled.map(({ name }) => name))
-  const sentence = say`${view.sentence}; ${names} ${stalled.length === 1 ? say`was a member and does` : say`were members and do`} not answer at this moment: the group is formed anew where that lasts ${stalledMs / 1_000} s`
+  const members = stalled.length === 1 ? say`was a member and does` : say`were members and do`
+  const sentence = say`${view.sentence}; ${names} ${members} not answer at this moment: the group is formed anew where that lasts ${stalledMs / 1_000} s`
   return step(sentence, assignmentOrders(situation), { blocked: true, revisitMs: 500 })
 }
 

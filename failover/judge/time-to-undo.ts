@@ -29,8 +29,9 @@ export function whyNoTimeFor(situation: Situation, to: InstanceName | null, time
 
 /** What it costs, for whoever asks before. */
 export function undoingSteps(situation: Situation): readonly Sentence[] {
-  return doomedBy(situation).map(
-    (change) =>
-      say`session ${change.session} of ${change.user} is ended, and ${counted(change.rows, 'row')} are undone, for up to ${Math.ceil(undoMs([change]) / 1_000)} s, before writes are stopped`,
-  )
+  return doomedBy(situation).map((change) => {
+    const rows = counted(change.rows, 'row')
+    const seconds = Math.ceil(undoMs([change]) / 1_000)
+    return say`session ${change.session} of ${change.user} is ended, and ${rows} are undone, for up to ${seconds} s, before writes are stopped`
+  })
 }

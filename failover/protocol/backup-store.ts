@@ -35,13 +35,15 @@ export const backupStoreSchema = Type.Object(
     ),
     encryptionKeyFile: Type.Optional(
       line(
-        'File with 32 bytes, or 64 hexadecimal digits: what is stored is encrypted with that key. Several keys are a line of digits each: the first one encrypts, each opens. Not encrypted unless given.',
+        'File with 32 bytes, or 64 hexadecimal digits: what is stored is encrypted with that key. Several keys ' +
+          'are a line of digits each: the first one encrypts, each opens. Not encrypted unless given.',
       ),
     ),
     allowPlain: Type.Optional(
       Type.Boolean({
         description:
-          'With a key, also what is not encrypted or not signed is taken: for what lies there since before there was a key, or since an older Regent. Refused unless given.',
+          'With a key, also what is not encrypted or not signed is taken: for what lies there since before there ' +
+          'was a key, or since an older Regent. Refused unless given.',
       }),
     ),
     bytesPerSecond: Type.Optional(

@@ -106,7 +106,8 @@ function commit(situation: Situation, verdict: Verdict, best: Promised, promised
   const unheard = isFar(situation)
     ? say`all that it took in the ${seconds} s since, and takes until it is closed`
     : say`whatever it took in its last ${seconds} s`
-  const why = say`failing over to ${instanceOf(best.member)} with a loss that failover.acceptLoss allows: ${heardOf(from, loss.transactions)}, and ${unheard}; ${verdict.sentence}`
+  const lost = say`${heardOf(from, loss.transactions)}, and ${unheard}`
+  const why = say`failing over to ${instanceOf(best.member)} with a loss that failover.acceptLoss allows: ${lost}; ${verdict.sentence}`
   const next = commitTo(situation, best, promised, best.holds)
   return failing(why, [{ kind: 'commit', next, why, loss }])
 }
@@ -167,7 +168,9 @@ export function whyTooMuch(situation: Situation, best: Promised): Sentence | nul
     isFar(situation) ? 0 : situation.timings.leaseMs,
   )
   if (acceptLossUpTo === undefined) return say`failover.acceptLossUpTo says nothing`
-  return known !== null && known <= acceptLossUpTo.transactions && seconds <= acceptLossUpTo.seconds
+  const { transactions, seconds: mostSeconds } = acceptLossUpTo
+  const lost = heardOf(instanceOf(situation.record.primary), known)
+  return known !== null && known <= transactions && seconds <= mostSeconds
     ? null
-    : say`${heardOf(instanceOf(situation.record.primary), known)}, ${seconds} s of writes may be lost, and failover.acceptLossUpTo allows ${acceptLossUpTo.transactions} and ${acceptLossUpTo.seconds} s`
+    : say`${lost}, ${seconds} s of writes may be lost, and failover.acceptLossUpTo allows ${transactions} and ${mostSeconds} s`
 }

@@ -39,7 +39,8 @@ function goOn(situation: Situation): FlowStep {
   const name = instanceOf(record.primary)
   const need = acks === 0 ? say`no acknowledgement` : counted(acks, 'acknowledgement')
   const missing = missingAt(situation)
-  const why = say`${name} goes on as primary, and its writes need ${need} until ${names(missing)} ${missing.length === 1 ? say`follows` : say`follow`} again: what only ${name} holds is lost with its volume`
+  const back = say`${names(missing)} ${missing.length === 1 ? say`follows` : say`follow`} again`
+  const why = say`${name} goes on as primary, and its writes need ${need} until ${back}: what only ${name} holds is lost with its volume`
   const next = nextRecord(record, { acks, acksWanted: acks })
   return step(why, [{ kind: 'commit', next, why, isAnswer: true }])
 }

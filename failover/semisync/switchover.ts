@@ -58,6 +58,7 @@ function planFor(situation: Situation, candidate: MemberId): SwitchoverPlan {
   const { record } = situation
   const [from, to] = [instanceOf(record.primary), instanceOf(candidate)]
   const gathered = whomToGather(situation, candidate)
+  const grace = duration(situation.spec.switchover.graceMs)
   return {
     candidate,
     steps: [
@@ -66,7 +67,7 @@ function planFor(situation: Situation, candidate: MemberId): SwitchoverPlan {
         ? [say`${names(gathered)} ${gathered.length === 1 ? say`connects` : say`connect`} to ${to} beforehand`]
         : []),
       ...undoingSteps(situation),
-      say`${from} stops taking writes; running statements get ${duration(situation.spec.switchover.graceMs)}, then they are killed; it promises epoch ${record.epoch + 1}`,
+      say`${from} stops taking writes; running statements get ${grace}, then they are killed; it promises epoch ${record.epoch + 1}`,
       say`${to} catches up with its last transaction and promises`,
       say`commit: ${to} is primary of epoch ${record.epoch + 1}`,
       say`${to} opens, the others follow it, the route moves`,
@@ -122,7 +123,8 @@ function whyOtherData(situation: Situation, view: LiveView, primary: LiveView | 
   if (!errant.isEmpty()) return say`${name} has ${counted(errant.count(), 'errant transaction')}`
   const lacked = lackedForGood(view, primary)
   if (lacked.isEmpty()) return null
-  return say`${name} lacks ${counted(lacked.count(), 'transaction')} that ${primary.name} has in no binlog (${text(lacked.toString().slice(0, 120))}); it is seeded again by itself`
+  const gtids = text(lacked.toString().slice(0, 120))
+  return say`${name} lacks ${counted(lacked.count(), 'transaction')} that ${primary.name} has in no binlog (${gtids}); it is seeded again by itself`
 }
 
 /**
@@ -138,7 +140,8 @@ function whyTooNew(situation: Situation, to: InstanceName): Sentence | null {
   )
   const older = others.find((member) => whyNotTo(situation, instanceOf(member)) === null)
   if (older === undefined) return null
-  return say`${to} runs MySQL ${own?.name ?? ''} and ${instanceOf(older)} ${seriesAt(older)?.name ?? ''}, which cannot follow a newer one: update ${instanceOf(older)} first, or let it lead`
+  const other = instanceOf(older)
+  return say`${to} runs MySQL ${own?.name ?? ''} and ${other} ${seriesAt(older)?.name ?? ''}, which cannot follow a newer one: update ${other} first, or let it lead`
 }
 
 function whyTooFarBehind(

@@ -297,7 +297,8 @@ export function syncSetShortfall(situation: Situation): Said {
   const { record } = situation
   const live = countedMembers(record).filter((member) => !isStraying(situation, member))
   if (live.length < record.acks) {
-    return say`writes wait: ${counted(record.acks)} ${record.acks === 1 ? say`is` : say`are`} needed and ${live.length === 0 ? say`no replica` : say`only ${names(live)}`} can give one`
+    const able = live.length === 0 ? say`no replica` : say`only ${names(live)}`
+    return say`writes wait: ${counted(record.acks)} ${record.acks === 1 ? say`is` : say`are`} needed and ${able} can give one`
   }
   if (record.acks < wantedAcks(situation))
     return say`writes need ${counted(record.acks)} instead of ${wantedAcks(situation)}`

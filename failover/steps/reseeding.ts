@@ -71,8 +71,9 @@ function leaveDonor(
   if (donor === null || donor.view.name === from || situation.inFlight.has(view.name)) return undefined
   if (stillMs < vanishedDonorMs || unheardMs(situation, from) < vanishedDonorMs) return undefined
   const order = { ...reseedOrder(situation, primary, view, donor.view), ...(beside ? { beside: true as const } : {}) }
+  const seconds = Math.round(stillMs / 1_000)
   return step(
-    say`${view.name} received nothing from ${from} for ${Math.round(stillMs / 1_000)} s, and the agent of ${from} is not heard: that copy is ended, and ${donor.view.name} is copied`,
+    say`${view.name} received nothing from ${from} for ${seconds} s, and the agent of ${from} is not heard: that copy is ended, and ${donor.view.name} is copied`,
     [{ kind: 'reseed', to: view.name, order }],
   )
 }
@@ -85,9 +86,9 @@ function unheardMs({ snapshot, nowMs, managerSinceMs }: Situation, name: Instanc
 
 function copyingStep({ view, donor }: DueSeeding, due: Said): FlowStep {
   const { seedingProgress } = view.observation
-  return step(
-    say`${view.name} is seeded from ${seedingProgress?.donor ?? donor?.view.name ?? say`another instance`} (${heard(seedingProgress?.stage ?? '')})${failedBefore(view)}${due === '' ? '' : say`; ${due}`}`,
-  )
+  const from = seedingProgress?.donor ?? donor?.view.name ?? say`another instance`
+  const copying = say`${view.name} is seeded from ${from} (${heard(seedingProgress?.stage ?? '')})`
+  return step(say`${copying}${failedBefore(view)}${due === '' ? '' : say`; ${due}`}`)
 }
 
 /** Nothing is ordered: a person decides about copies, or nobody can be copied. */
@@ -96,15 +97,17 @@ function unsparedStep(situation: Situation, primary: LiveView): FlowStep | undef
   if (unspared === undefined) return undefined
   const { view, why } = unspared
   const left = view.observation.server?.channel?.ioRunning === 'yes' ? '' : say`, and writes wait`
+  const since = say`it is not seeded again, since only it may hold what was acknowledged${left}`
   return step(
-    say`${view.name} ${why}, but it is in the sync set and too few others there can acknowledge: it is not seeded again, since only it may hold what was acknowledged${left}. ${adviceFor(situation, view)}`,
+    say`${view.name} ${why}, but it is in the sync set and too few others there can acknowledge: ${since}. ${adviceFor(situation, view)}`,
     [],
     waitsASecond,
   )
 }
 
 function adviceFor(situation: Situation, { name }: LiveView): Sentence {
-  return say`What helps is another replica: add one: ${command('scale', situation.cluster, String(wantedInstances(situation) + 1))}; once it counts, ${name} is archived and seeded again by itself, and you can scale back`
+  const scale = command('scale', situation.cluster, String(wantedInstances(situation) + 1))
+  return say`What helps is another replica: add one: ${scale}; once it counts, ${name} is archived and seeded again by itself, and you can scale back`
 }
 
 /** Nothing is ordered: nobody is closed or ended for a member that serves. */

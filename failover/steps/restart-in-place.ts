@@ -67,7 +67,9 @@ function waitsForMissing(
   const what = requests.some(({ kind }) => kind === 'failover') ? say`no failover` : say`no automatic failover`
   const isPast = viewNamed(snapshot, name)?.past === record.primary
   const asItIs = isPast ? say` (with --to ${name} it is taken as it is now)` : ''
-  const sentence = say`${what}: ${verdict.sentence}, and ${missing}; ${bringBack(situation, joined(namesOf(situation, missingMembers(situation)), ', '), say`giving up what only they may hold, use: ${byForce(situation)}${asItIs}`)}`
+  const back = joined(namesOf(situation, missingMembers(situation)), ', ')
+  const force = say`giving up what only they may hold, use: ${byForce(situation)}${asItIs}`
+  const sentence = say`${what}: ${verdict.sentence}, and ${missing}; ${bringBack(situation, back, force)}`
   return step(sentence, [], { blocked: true, reasons, revisitMs: 1_000 })
 }
 
@@ -77,7 +79,9 @@ function staysDown(situation: Situation, verdict: Verdict, { lost, heldBy }: Los
   const lacks = say`${name} lacks ${counted(lost.count(), 'transaction')} that ${heldBy} received from it, and is not started again`
   const others = missingMembers(situation).filter((member) => member !== situation.record.primary)
   const back = joined([say`the volume of ${name} as it was`, ...namesOf(situation, others)], ', ')
-  const sentence = say`no automatic failover: ${verdict.sentence}; ${lacks}; ${missing}; ${bringBack(situation, back, say`giving up what only they may hold, use: ${command('failover', '--accept-loss')} (with --to ${name} it is taken as it is now)`)}`
+  const use = command('failover', '--accept-loss')
+  const force = say`giving up what only they may hold, use: ${use} (with --to ${name} it is taken as it is now)`
+  const sentence = say`no automatic failover: ${verdict.sentence}; ${lacks}; ${missing}; ${bringBack(situation, back, force)}`
   return step(sentence, [], { blocked: true, revisitMs: 1_000 })
 }
 

@@ -118,7 +118,8 @@ export const adoptionSchema = Type.Object(
       type: 'string',
       default: 'manual',
       description:
-        'Whether a server that cannot follow as it is becomes a copy of another by itself: what it alone has is archived, and its data are replaced. With manual a person asks for that: regent reseed.',
+        'Whether a server that cannot follow as it is becomes a copy of another by itself: what it alone has is ' +
+        'archived, and its data are replaced. With manual a person asks for that: regent reseed.',
     }),
     failover: Type.Object(
       {

@@ -56,7 +56,9 @@ export const groupSchema = Type.Object(
     name: Type.String({ description: 'group_replication_group_name.' }),
     condition: Type.Enum(['online', 'partial', 'noQuorum', 'outage', 'uncertain', 'splitBrain'], {
       description:
-        'online: a majority agrees, and each member is ONLINE. partial: somebody is missing. noQuorum: members are there, and none hears a majority. outage: everybody answers, and nobody is in the group. uncertain: nobody who answers is in the group, and somebody does not answer. splitBrain: two groups.',
+        'online: a majority agrees, and each member is ONLINE. partial: somebody is missing. noQuorum: members ' +
+        'are there, and none hears a majority. outage: everybody answers, and nobody is in the group. uncertain: ' +
+        'nobody who answers is in the group, and somebody does not answer. splitBrain: two groups.',
     }),
     viewId: nullable(Type.String({ description: 'VIEW_ID of the majority; null without a majority.' })),
     primary: nullable(Type.String({ description: 'Instance that the majority calls primary.' })),

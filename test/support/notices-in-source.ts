@@ -178,11 +178,16 @@ function waysOf(node: ts.Expression): readonly string[] {
 const underWay = new Set<ts.Identifier>()
 
 function waysOfName(name: ts.Identifier): readonly string[] {
+  return lookedUp(name, waysOf)
+}
+
+/** What `look` finds in each declaration of a name. */
+function lookedUp<T>(name: ts.Identifier, look: (declared: ts.Expression) => readonly T[]): readonly T[] {
   if (underWay.has(name)) return []
   underWay.add(name)
-  const ways = declaredAs(name).flatMap(waysOf)
+  const found = declaredAs(name).flatMap(look)
   underWay.delete(name)
-  return ways
+  return found
 }
 
 function waysOfTemplate(template: ts.TemplateLiteral): readonly string[] {
@@ -214,8 +219,15 @@ const isNumber =
 function partsOf(node: ts.Expression): readonly string[] {
   const ways = waysOf(node)
   if (ways.length > 0) return ways
-  const name = ts.isCallExpression(node) ? node.expression.getText() : ''
-  return [`‹${kinds[name] ?? (isNumber.test(name || node.getText()) ? 'number' : 'name')}›`]
+  const said = ts.isCallExpression(node) ? node.expression.getText() : node.getText()
+  return [`‹${kindsOf(node)[0] ?? (isNumber.test(said) ? 'number' : 'name')}›`]
+}
+
+/** The kind of a part that a function makes, here or where the name is declared; empty where none does. */
+function kindsOf(node: ts.Expression): readonly string[] {
+  if (ts.isIdentifier(node)) return lookedUp(node, kindsOf)
+  const kind = ts.isCallExpression(node) ? kinds[node.expression.getText()] : undefined
+  return kind === undefined ? [] : [kind]
 }
 
 /** What a name of the same file stands for: the value of the nearest constant, or what a function returns. */

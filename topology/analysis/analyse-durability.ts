@@ -65,8 +65,11 @@ function analyseWaiting({ name, observation }: ServingView): readonly Analysis[]
   const acknowledging = dumpThreads.filter(({ semiSync }) => semiSync).length
   if (!semiSyncSource.enabled || semiSyncSource.waiting === 0 || acknowledging >= semiSyncSource.acks) return []
   // A group commit counts as one waiting session.
-  const waiting = say`at least ${counted(semiSyncSource.waiting, 'session')} of primary ${name} wait${semiSyncSource.waiting === 1 ? 's' : ''}`
-  const sentence = say`${waiting} for ${counted(semiSyncSource.acks, 'acknowledgement')}, and ${acknowledging === 0 ? 'no' : say`only ${acknowledging}`} acknowledging ${acknowledging > 1 ? say`replicas are` : say`replica is`} connected`
+  const { acks, waiting } = semiSyncSource
+  const wait = say`at least ${counted(waiting, 'session')} of primary ${name} wait${waiting === 1 ? 's' : ''}`
+  const few = acknowledging === 0 ? 'no' : say`only ${acknowledging}`
+  const replicas = acknowledging > 1 ? say`replicas are` : say`replica is`
+  const sentence = say`${wait} for ${counted(acks, 'acknowledgement')}, and ${few} acknowledging ${replicas} connected`
   return [critical('LockedSemiSyncPrimary', name, sentence)]
 }
 
@@ -102,7 +105,10 @@ function analyseUnacknowledged({ name, observation }: ServingView, input: Analys
     (view) => syncSet.includes(view.name) && lackedOf(view.observation, observation).isEmpty(),
   )
   if (holders.length >= acks) return []
-  const sentence = say`primary ${name} confirmed ${counted(unacknowledged, 'commit')} to clients without the ${counted(acks, 'acknowledgement')} a commit needs; ${holders.length} of ${counted(syncSet.length, 'sync replica')} ${holders.length === 1 ? say`holds` : say`hold`} all of its binlog`
+  const needed = counted(acks, 'acknowledgement')
+  const confirmed = say`primary ${name} confirmed ${counted(unacknowledged, 'commit')} to clients without the ${needed}`
+  const hold = say`${counted(syncSet.length, 'sync replica')} ${holders.length === 1 ? say`holds` : say`hold`}`
+  const sentence = say`${confirmed} a commit needs; ${holders.length} of ${hold} all of its binlog`
   return [critical('UnacknowledgedCommits', name, sentence)]
 }
 
@@ -163,14 +169,17 @@ function analyseTail({ stored }: Observation, name: string): readonly Analysis[]
 }
 
 export function analysePast({ name, observation, past }: InstanceView): readonly Analysis[] {
-  if (past !== undefined)
+  if (past !== undefined) {
+    const old = say`the volume of ${name} went back in time (a snapshot put back?) and counts for nothing`
+    const keeping = command('failover', '--accept-loss', '--to', name)
     return [
       critical(
         'VolumeFromThePast',
         name,
-        say`the volume of ${name} went back in time (a snapshot put back?) and counts for nothing: it is seeded again once another leads. To keep its data, where nobody leads: ${command('failover', '--accept-loss', '--to', name)}`,
+        say`${old}: it is seeded again once another leads. To keep its data, where nobody leads: ${keeping}`,
       ),
     ]
+  }
   if (observation?.stored.binlogOff === true)
     return [
       critical(
@@ -184,7 +193,7 @@ export function analysePast({ name, observation, past }: InstanceView): readonly
       critical(
         'GtidsReset',
         name,
-        say`the GTIDs of ${name} were reset by another hand (RESET BINARY LOGS AND GTIDS): nobody can tell what it holds, and it counts for nothing until it has been seeded again`,
+        say`the GTIDs of ${name} were reset by another hand (RESET BINARY LOGS AND GTIDS): nobody can tell what it holds, and it counts for nothing until seeded again`,
       ),
     ]
   }

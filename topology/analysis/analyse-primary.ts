@@ -72,14 +72,16 @@ function analyseLostAgent(heardBy: readonly InstanceName[], { expected: { primar
 /** A primary that a person fenced is reported as that, not as a fault. */
 export function analyseServing(view: ServingView, input: AnalysisInput): readonly Analysis[] {
   const lacks = parseGtidSet(view.observation.lacksElected ?? '')
-  if (!lacks.isEmpty())
+  if (!lacks.isEmpty()) {
+    const lacking = counted(lacks.count(), 'transaction')
     return [
       critical(
         'ElectedSetLost',
         view.name,
-        say`primary ${view.name} stays closed: it lacks ${counted(lacks.count(), 'transaction')} of the set that it was elected for: ${text(abbreviated(lacks.toString()))}`,
+        say`primary ${view.name} stays closed: it lacks ${lacking} of the set that it was elected for: ${text(abbreviated(lacks.toString()))}`,
       ),
     ]
+  }
   const { readOnly, superReadOnly, offlineMode } = view.observation.server
   if (!(readOnly || superReadOnly || offlineMode) || input.expected.fenced.includes(view.name)) return []
   const opening = describeOpening(view.observation)

@@ -52,13 +52,14 @@ function analyseVersions(heard: readonly HeardView[], { expected }: AnalysisInpu
         say`${mixed}; one of the oldest leads until all are updated, since an older replica cannot follow a newer primary`,
       ),
     ]
-  return older.map(({ name, series }) =>
-    warning(
+  return older.map(({ name, series }) => {
+    const follows = say`${name} runs MySQL ${series.name} and follows primary ${primary.name} of ${primary.series.name}`
+    return warning(
       'MixedVersions',
       name,
-      say`${name} runs MySQL ${series.name} and follows primary ${primary.name} of ${primary.series.name}: MySQL does not support an older replica of a newer source; update ${name}`,
-    ),
-  )
+      say`${follows}: MySQL does not support an older replica of a newer source; update ${name}`,
+    )
+  })
 }
 
 const probeFindings: Readonly<Record<WriteProbe, readonly [AnalysisCode, Sentence] | null>> = {
@@ -138,7 +139,10 @@ function analyseUnclassified({
   observation: { unclassifiedSettings: names = [] },
 }: HeardView): readonly Analysis[] {
   if (names.length === 0) return []
-  const sentence = say`${name} has ${counted(names.length, 'setting')} that Regent does not know and a person allowed (allowUnclassified): ${names.join(', ')}; nobody can say whether safety rests on ${names.length === 1 ? say`that` : say`them`}`
+  const settings = counted(names.length, 'setting')
+  const unknown = say`${name} has ${settings} that Regent does not know and a person allowed (allowUnclassified)`
+  const those = names.length === 1 ? say`that` : say`them`
+  const sentence = say`${unknown}: ${names.join(', ')}; nobody can say whether safety rests on ${those}`
   return [warning('UnclassifiedSettings', name, sentence)]
 }
 
@@ -158,7 +162,7 @@ function analyseSettings({ name, observation }: HeardView): readonly Analysis[] 
     [
       stored.opened === true,
       'OpenedByHand',
-      say`${name} was open for writes while it was no primary: its GTIDs do not tell whether its data are the primary’s, and it counts for nothing until it is seeded again`,
+      say`${name} was open for writes while it was no primary: its GTIDs do not prove that its data are the primary’s, and it counts for nothing until seeded again`,
     ],
     [
       foreignTables.length > 0,

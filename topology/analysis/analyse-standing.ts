@@ -61,7 +61,8 @@ function analyseRecord(
 }
 
 function ofAnotherHistory(name: InstanceName, primary: InstanceName, epoch: number): Analysis {
-  const sentence = say`the record names ${primary} as primary of epoch ${epoch}, and ${name} was made primary in the same epoch, which has one alone: this record is not the right one; a person must decide`
+  const two = say`the record names ${primary} as primary of epoch ${epoch}, and ${name} was made primary in the same epoch`
+  const sentence = say`${two}, which has one alone: this record is not the right one; a person must decide`
   return critical('RecordOfAnotherHistory', name, sentence)
 }
 
@@ -79,12 +80,10 @@ function older(
     readonly rebuildsRecord: boolean | undefined
   },
 ): Analysis {
+  const rebuilt = say`the record is rebuilt once all known members have answered`
+  const remedy = rebuildsRecord === false ? say`bring the record back` : rebuilt
   if (revision === 0)
-    return critical(
-      'RecordLost',
-      name,
-      say`no record is there, and ${name} acted on one (${knows}): ${rebuildsRecord === false ? say`bring the record back` : say`the record is rebuilt once all known members have answered`}`,
-    )
+    return critical('RecordLost', name, say`no record is there, and ${name} acted on one (${knows}): ${remedy}`)
   return critical(
     'RecordFromThePast',
     name,

@@ -298,7 +298,7 @@ describe('A primary ships its binlogs', () => {
     const old = await aPrimary(store, 3)
     await old.has([range(1, 9)], 9)
     await old.archiver.look()
-    expect(old.seen()?.trouble).toContain('the archive has epoch 4 already, and this primary is of epoch 3')
+    expect(old.seen()?.trouble).toContain('the archive has epoch 4 already, this primary epoch 3')
     const again = await aPrimary(store, 4)
     await again.has([range(1, 2)], 2)
     await again.archiver.look()

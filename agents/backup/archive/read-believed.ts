@@ -52,8 +52,9 @@ export function tellDoubts(
   for (const { key } of fresh) said.add(key)
   const gtids = abbreviated(fresh.reduce((all, each) => all.union(each.gtids), GtidSet.empty).toString())
   const others = fresh.length === 1 ? '' : say` and ${counted(fresh.length - 1, 'other object')}`
+  const objects = say`object ${text(first.key)}${others} of store ${text(address)}`
   notices.add(
     'ArchiveDoubted',
-    say`object ${text(first.key)}${others} of store ${text(address)} cannot be believed: ${instance} has not executed ${text(gtids)}; not counted as shipped: delete it, unless a failover lost that`,
+    say`${objects} cannot be believed: ${instance} has not executed ${text(gtids)}; not counted as shipped: delete it, unless a failover lost that`,
   )
 }

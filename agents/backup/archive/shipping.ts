@@ -190,7 +190,9 @@ export class Shipping {
   #hole(): Said {
     const gtids = this.#lacking.subtract(this.#copied)
     if (gtids.isEmpty()) return ''
-    return say`the archive lacks ${some(gtids)}, which no binlog of ${this.#parts.config.instance} holds: unless they are shipped out of another instance's, a restore ends before them until the next backup`
+    const { instance } = this.#parts.config
+    const end = say`unless they are shipped out of another instance's, a restore ends before them until the next backup`
+    return say`the archive lacks ${some(gtids)}, which no binlog of ${instance} holds: ${end}`
   }
 }
 
@@ -202,17 +204,19 @@ function withPut(parts: Parts, { memory: { put } }: Begun, { address }: OpenedSt
   const { config, notices, world } = parts
   const wasInVain = put.isInVain
   const again = put.compare(found.gtids, world.clock.monotonicMs())
+  const hidden = say`store ${text(address)} does not show ${some(again)} that ${config.instance} shipped`
   if (!again.isEmpty())
     notices.add(
       'ArchiveWentBack',
-      say`store ${text(address)} does not show ${some(again)} that ${config.instance} shipped: put back to an earlier state, or late; shipped anew, as far as binlogs hold that`,
+      say`${hidden}: put back to an earlier state, or late; shipped anew, as far as binlogs hold that`,
     )
   if (put.isInVain && !wasInVain) notices.add('BinlogsNotShown', whyInVain(parts, address, put.notShown))
   return { ...found, gtids: found.gtids.union(put.trusted) }
 }
 
 function whyInVain({ config: { instance } }: Pick<Parts, 'config'>, address: string, gtids: GtidSet): Sentence {
-  return say`store ${text(address)} takes pieces and does not list ${some(gtids)}, shipped twice by ${instance}: a restore ends before that. Look for a cache before the store`
+  const hidden = say`store ${text(address)} takes pieces and does not list ${some(gtids)}, shipped twice by ${instance}`
+  return say`${hidden}: a restore ends before that. Look for a cache before the store`
 }
 
 function some(gtids: GtidSet): Sentence {

@@ -25,7 +25,8 @@ export async function checkTables(
   progress: (checked: number, all: number) => void,
 ): Promise<CheckedTables> {
   const found = await server.query(
-    `SELECT TABLE_SCHEMA AS inSchema, TABLE_NAME AS name FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN (${others.map(literal).join(', ')}) ORDER BY 1, 2`,
+    'SELECT TABLE_SCHEMA AS inSchema, TABLE_NAME AS name FROM information_schema.TABLES ' +
+      `WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN (${others.map(literal).join(', ')}) ORDER BY 1, 2`,
   )
   const tables = found.map((row) => ({ inSchema: wordIn(row, 'inSchema'), name: wordIn(row, 'name') }))
   let rows = 0

@@ -29,10 +29,11 @@ export async function compareTables(
     const select = sumsOf(table, await columnsOf(restored, table))
     const [there, here] = [await answered(replica, select), await answered(restored, select)]
     if (there === null || here === null) continue
+    const name = text(`${table.inSchema}.${table.name}`)
     if (there !== here)
       throw new RegentError(
         'REGENT_REFUSED',
-        say`table ${text(`${table.inSchema}.${table.name}`)} is restored otherwise than a replica has it at the same transactions: ${here} restored, ${there} on the replica`,
+        say`table ${name} is restored otherwise than a replica has it at the same transactions: ${here} restored, ${there} on the replica`,
       )
     compared += 1
   }

@@ -20,7 +20,7 @@ const dataLoad: BuiltInAction = {
   run: async () =>
     refusal(
       'notImplemented',
-      say`dataLoad is not done beside a mysqld: the manager has this instance copied from another, and a worker (--server=false --data-dir <folder>) fills an empty folder`,
+      say`dataLoad is not done beside a mysqld: the manager has this instance copied from another; a worker (--server=false --data-dir <folder>) fills an empty folder`,
     ),
 }
 

@@ -20,8 +20,12 @@ export const ownUser = "SUBSTRING_INDEX(USER(), '@', 1)"
  * and write nothing), nor the server's own threads; nor logins under way: a replica's may be among them, and
  * `offline_mode` refuses the others at their end.
  */
-export const foreign = String.raw`t.PROCESSLIST_ID IS NOT NULL AND t.NAME NOT LIKE 'thread/sql/replica%' AND t.NAME NOT LIKE 'thread/sql/slave%' AND t.NAME <> 'thread/sql/event_scheduler' AND t.PROCESSLIST_USER IS NOT NULL
-  AND t.PROCESSLIST_USER NOT IN (${ownUser}, 'system user', 'event_scheduler', 'unauthenticated user') AND t.PROCESSLIST_USER NOT LIKE 'regent\_r\_%' AND t.PROCESSLIST_USER <> '${groupUser}' AND t.PROCESSLIST_COMMAND NOT LIKE 'Binlog Dump%'`
+export const foreign = String.raw`t.PROCESSLIST_ID IS NOT NULL
+  AND t.NAME NOT LIKE 'thread/sql/replica%' AND t.NAME NOT LIKE 'thread/sql/slave%'
+  AND t.NAME <> 'thread/sql/event_scheduler' AND t.PROCESSLIST_USER IS NOT NULL
+  AND t.PROCESSLIST_USER NOT IN (${ownUser}, 'system user', 'event_scheduler', 'unauthenticated user')
+  AND t.PROCESSLIST_USER NOT LIKE 'regent\_r\_%' AND t.PROCESSLIST_USER <> '${groupUser}'
+  AND t.PROCESSLIST_COMMAND NOT LIKE 'Binlog Dump%'`
 
 const readForeign = `SELECT t.PROCESSLIST_ID AS id, t.PROCESSLIST_USER AS user FROM performance_schema.threads t WHERE ${foreign}`
 const rollingBack = `SELECT trx_mysql_thread_id AS id FROM information_schema.INNODB_TRX WHERE trx_state = 'ROLLING BACK'`

@@ -58,11 +58,15 @@ function withNumber(error: string, errno: number): string {
  * Microseconds of what performance_schema remembers; heartbeats and whole transactions have a time, single events have
  * none.
  */
-const pulse = `SELECT s.COUNT_RECEIVED_HEARTBEATS AS heartbeats, TIMESTAMPDIFF(MICROSECOND, GREATEST(s.LAST_HEARTBEAT_TIMESTAMP, s.LAST_QUEUED_TRANSACTION_END_QUEUE_TIMESTAMP, s.QUEUEING_TRANSACTION_START_QUEUE_TIMESTAMP), NOW(6)) AS silentMicros,
-  (SELECT TIMESTAMPDIFF(MICROSECOND, MIN(w.APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP), NOW(6)) FROM performance_schema.replication_applier_status_by_worker w
+const pulse = `SELECT s.COUNT_RECEIVED_HEARTBEATS AS heartbeats,
+  TIMESTAMPDIFF(MICROSECOND, GREATEST(s.LAST_HEARTBEAT_TIMESTAMP, s.LAST_QUEUED_TRANSACTION_END_QUEUE_TIMESTAMP,
+    s.QUEUEING_TRANSACTION_START_QUEUE_TIMESTAMP), NOW(6)) AS silentMicros,
+  (SELECT TIMESTAMPDIFF(MICROSECOND, MIN(w.APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP), NOW(6))
+    FROM performance_schema.replication_applier_status_by_worker w
     WHERE w.CHANNEL_NAME = '' AND w.APPLYING_TRANSACTION <> '') AS lagMicros,
   ${appliedUpTo("''")} AS appliedUpToMs,
-  (SELECT ${lastError} FROM performance_schema.replication_applier_status_by_worker w WHERE w.CHANNEL_NAME = '' AND w.LAST_ERROR_NUMBER <> 0 LIMIT 1) AS workerError,
+  (SELECT ${lastError} FROM performance_schema.replication_applier_status_by_worker w
+    WHERE w.CHANNEL_NAME = '' AND w.LAST_ERROR_NUMBER <> 0 LIMIT 1) AS workerError,
   c.*, a.* FROM performance_schema.replication_connection_status s
   LEFT JOIN performance_schema.replication_connection_configuration c ON c.CHANNEL_NAME = s.CHANNEL_NAME
   LEFT JOIN performance_schema.replication_applier_configuration a ON a.CHANNEL_NAME = s.CHANNEL_NAME WHERE s.CHANNEL_NAME = ''`

@@ -26,12 +26,16 @@ export const groupStatements = [
     FROM performance_schema.replication_group_member_stats WHERE MEMBER_ID = @@server_uuid`,
   `SELECT @@global.group_replication_group_name AS name, @@global.group_replication_consistency AS consistency,
     @@global.group_replication_member_weight AS weight,
-    (SELECT RECEIVED_TRANSACTION_SET FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME = 'group_replication_applier') AS received,
-    (SELECT TIMESTAMPDIFF(MICROSECOND, MIN(${committedOrBegun}), NOW(6)) FROM performance_schema.replication_applier_status_by_worker
+    (SELECT RECEIVED_TRANSACTION_SET FROM performance_schema.replication_connection_status
+      WHERE CHANNEL_NAME = 'group_replication_applier') AS received,
+    (SELECT TIMESTAMPDIFF(MICROSECOND, MIN(${committedOrBegun}), NOW(6))
+      FROM performance_schema.replication_applier_status_by_worker
       WHERE CHANNEL_NAME = 'group_replication_applier' AND APPLYING_TRANSACTION <> '') AS lagMicros,
     ${appliedUpTo("'group_replication_applier'")} AS appliedUpToMs,
-    (SELECT ${lastError} FROM performance_schema.replication_applier_status_by_worker WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1) AS applierError,
-    (SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_connection_status WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1) AS connectionError`,
+    (SELECT ${lastError} FROM performance_schema.replication_applier_status_by_worker
+      WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1) AS applierError,
+    (SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_connection_status
+      WHERE CHANNEL_NAME LIKE 'group\\_replication\\_%' AND LAST_ERROR_NUMBER <> 0 LIMIT 1) AS connectionError`,
   groupAccountStatement,
 ] as const
 

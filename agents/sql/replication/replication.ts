@@ -251,7 +251,8 @@ export class ReplicationSql {
 
   async #startTail(firstFile: string): Promise<void> {
     await this.#sql.change(
-      `CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'volume', SOURCE_USER = 'nobody', RELAY_LOG_FILE = ${literal(firstFile)}, RELAY_LOG_POS = 4 FOR CHANNEL '${tailChannel}'`,
+      `CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'volume', SOURCE_USER = 'nobody', ` +
+        `RELAY_LOG_FILE = ${literal(firstFile)}, RELAY_LOG_POS = 4 FOR CHANNEL '${tailChannel}'`,
       stopMs,
     )
     await this.#sql.changeUnbroken(`START REPLICA SQL_THREAD FOR CHANNEL '${tailChannel}'`, startMs)

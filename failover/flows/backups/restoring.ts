@@ -21,10 +21,11 @@ export function restoreFirst(input: DecisionInput, live: readonly LiveView[]): F
   if (restore === undefined || live.some(({ observation }) => observation.stored.restored !== undefined)) return null
   const holder = live.find(({ observation }) => !holdsOf(observation).isEmpty())
   // A restore has the server up before that is noted.
-  if (holder !== undefined && holder.observation.seedingProgress === null)
-    return standStillInMaking(
-      say`${holder.name} holds ${counted(holdsOf(holder.observation).count(), 'transaction')} already, and nothing is restored over data: make a new cluster for the backup, or back these data up and delete their volumes`,
-    )
+  if (holder !== undefined && holder.observation.seedingProgress === null) {
+    const held = counted(holdsOf(holder.observation).count(), 'transaction')
+    const advice = say`make a new cluster for the backup, or back these data up and delete their volumes`
+    return standStillInMaking(say`${holder.name} holds ${held} already, and nothing is restored over data: ${advice}`)
+  }
   const [first] = live.toSorted((one, other) => ordinalOf(one.name) - ordinalOf(other.name))
   return first === undefined ? null : restoreAt(input, first, restore)
 }

@@ -92,7 +92,7 @@ describe('A restore is rehearsed', () => {
     const { said, why } = decided({ backups: verifiedAt(at('28T05:00:00')) })
     expect(said).toEqual([])
     expect(why).toContain(
-      'no rehearsal is begun: the last one was at 2026-11-28T05:00:00Z, which is still to come by the clock of this manager; set the clocks right, and rehearse once by hand',
+      'no rehearsal is begun: the last one was at 2026-11-28T05:00:00Z, still to come by the clock of this manager; set the clocks right, and rehearse once by hand',
     )
   })
 

@@ -62,7 +62,7 @@ function failureOf({ failure }: LastRehearsal): ScheduledRehearsal | null {
 
 /** The schedule would wait for that time, and say nothing. */
 function fromTheFuture({ atMs }: LastRehearsal): Sentence {
-  return say`no rehearsal is begun: the last one was at ${moment(atMs)}, which is still to come by the clock of this manager; set the clocks right, and rehearse once by hand`
+  return say`no rehearsal is begun: the last one was at ${moment(atMs)}, still to come by the clock of this manager; set the clocks right, and rehearse once by hand`
 }
 
 function isDue(

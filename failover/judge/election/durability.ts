@@ -94,7 +94,8 @@ function missingSentence(situation: Situation, given: number, unsettled: boolean
   if (record.acks === 0)
     return say`writes needed no acknowledgement, so only the primary’s own agent can say what clients were told`
   if (quorum === null) {
-    return say`the sync set (${record.syncSet.length}) is smaller than the acknowledgements a write needs (${record.acks}), so only the primary’s own agent can say what was acknowledged`
+    const { syncSet, acks } = record
+    return say`the sync set (${syncSet.length}) is smaller than the acknowledgements a write needs (${acks}), so only the primary’s own agent can say what was acknowledged`
   }
   return say`${counted(quorum, 'member')} of the sync set must promise and ${noneOr(given)} did`
 }

@@ -110,7 +110,9 @@ export function whyNoDonor(view: LiveView, primary: LiveView): Sentence {
   const tables = foreignTablesOf(primary)
   if (tables !== '')
     return say`${primary.name} has tables that are not InnoDB (${tables}), and a copy would have none of their rows`
-  return say`it runs MySQL ${view.observation.server?.version ?? say`of another series`}, ${primary.name} ${primary.observation.server?.version ?? 'another'}, and a copy is possible within a series only`
+  const own = view.observation.server?.version ?? say`of another series`
+  const other = primary.observation.server?.version ?? 'another'
+  return say`it runs MySQL ${own}, ${primary.name} ${other}, and a copy is possible within a series only`
 }
 
 /** What a person can do about that. */

@@ -113,5 +113,6 @@ function whyTooOld({ name, gtids = '' }: NewestBackup, purged: string, { observa
   const archive = observation.binlogArchive
   if (archive?.hole === '' && archive.behindMs !== null) return null
   const count = lacks === null ? say`transactions` : counted(lacks.count(), 'transaction')
-  return say`${name} is too old: it lacks ${count} that the primary has in no binlog any more, and the archive ${archive === undefined ? say`is not there` : say`does not have those either`}`
+  const nor = archive === undefined ? say`is not there` : say`does not have those either`
+  return say`${name} is too old: it lacks ${count} that the primary has in no binlog any more, and the archive ${nor}`
 }

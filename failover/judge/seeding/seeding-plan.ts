@@ -283,7 +283,9 @@ export function copiesDue(situation: Situation, primary: LiveView | undefined): 
     )
   })
   if (waiting.length === 0) return ''
-  return say`${waiting.map(({ name }) => name).join(', ')} ${waiting.length === 1 ? say`is` : say`are`} to be copied from another instance${situation.notes.paused ? say` once the cluster is resumed` : ''}`
+  const names = waiting.map(({ name }) => name).join(', ')
+  const once = situation.notes.paused ? say` once the cluster is resumed` : ''
+  return say`${names} ${waiting.length === 1 ? say`is` : say`are`} to be copied from another instance${once}`
 }
 
 /** What its applier stopped at; '' while it may go on by itself. */

@@ -53,7 +53,12 @@ export const orchestratorKeys: readonly KeysMeaning[] = [
   of(
     'instead',
     'records lie in the store of the manager, and notes of watched clusters in its state folder',
-    'BackendDB SQLite3DataFile MySQLOrchestratorHost MySQLOrchestratorPort MySQLOrchestratorDatabase MySQLOrchestratorUser MySQLOrchestratorPassword MySQLOrchestratorCredentialsConfigFile MySQLOrchestratorMaxPoolConnections MySQLOrchestratorSSLPrivateKeyFile MySQLOrchestratorSSLCertFile MySQLOrchestratorSSLCAFile MySQLOrchestratorSSLSkipVerify MySQLOrchestratorUseMutualTLS MySQLOrchestratorReadTimeoutSeconds MySQLOrchestratorRejectReadOnly SkipOrchestratorDatabaseUpdate PanicIfDifferentDatabaseDeploy',
+    'BackendDB SQLite3DataFile MySQLOrchestratorHost MySQLOrchestratorPort MySQLOrchestratorDatabase ' +
+      'MySQLOrchestratorUser MySQLOrchestratorPassword MySQLOrchestratorCredentialsConfigFile ' +
+      'MySQLOrchestratorMaxPoolConnections MySQLOrchestratorSSLPrivateKeyFile MySQLOrchestratorSSLCertFile ' +
+      'MySQLOrchestratorSSLCAFile MySQLOrchestratorSSLSkipVerify MySQLOrchestratorUseMutualTLS ' +
+      'MySQLOrchestratorReadTimeoutSeconds MySQLOrchestratorRejectReadOnly SkipOrchestratorDatabaseUpdate ' +
+      'PanicIfDifferentDatabaseDeploy',
   ),
   of(
     'instead',
@@ -63,12 +68,18 @@ export const orchestratorKeys: readonly KeysMeaning[] = [
   of(
     'instead',
     'each watched server is looked at once a second; agents of managed ones stream what they see',
-    'InstancePollSeconds ReasonableInstanceCheckSeconds DiscoveryMaxConcurrency DiscoveryQueueCapacity DiscoveryQueueMaxStatisticsSize DiscoveryCollectionRetentionSeconds InstanceWriteBufferSize BufferInstanceWrites InstanceFlushIntervalMilliseconds DeadInstancePollSecondsMultiplyFactor DeadInstancePollSecondsMax DeadInstanceDiscoveryMaxConcurrency MySQLConnectTimeoutSeconds MySQLDiscoveryReadTimeoutSeconds MySQLTopologyReadTimeoutSeconds MySQLConnectionLifetimeSeconds',
+    'InstancePollSeconds ReasonableInstanceCheckSeconds DiscoveryMaxConcurrency DiscoveryQueueCapacity ' +
+      'DiscoveryQueueMaxStatisticsSize DiscoveryCollectionRetentionSeconds InstanceWriteBufferSize ' +
+      'BufferInstanceWrites InstanceFlushIntervalMilliseconds DeadInstancePollSecondsMultiplyFactor ' +
+      'DeadInstancePollSecondsMax DeadInstanceDiscoveryMaxConcurrency MySQLConnectTimeoutSeconds ' +
+      'MySQLDiscoveryReadTimeoutSeconds MySQLTopologyReadTimeoutSeconds MySQLConnectionLifetimeSeconds',
   ),
   of(
     'instead',
     'servers are found once, by `--from` or `discover`, and watched until somebody says otherwise',
-    'DiscoverByShowSlaveHosts UnseenInstanceForgetHours DiscoveryIgnoreReplicaHostnameFilters DiscoveryIgnoreMasterHostnameFilters DiscoveryIgnoreHostnameFilters DiscoveryIgnoreReplicationUsernameFilters SkipMaxScaleCheck',
+    'DiscoverByShowSlaveHosts UnseenInstanceForgetHours DiscoveryIgnoreReplicaHostnameFilters ' +
+      'DiscoveryIgnoreMasterHostnameFilters DiscoveryIgnoreHostnameFilters ' +
+      'DiscoveryIgnoreReplicationUsernameFilters SkipMaxScaleCheck',
   ),
   of(
     'instead',
@@ -98,7 +109,9 @@ export const orchestratorKeys: readonly KeysMeaning[] = [
   of(
     'instead',
     'a server that was lost comes back as a replica by itself, and is seeded again where its data differ',
-    'MasterFailoverLostInstancesDowntimeMinutes DetachLostSlavesAfterMasterFailover DetachLostReplicasAfterMasterFailover MasterFailoverDetachSlaveMasterHost MasterFailoverDetachReplicaMasterHost',
+    'MasterFailoverLostInstancesDowntimeMinutes DetachLostSlavesAfterMasterFailover ' +
+      'DetachLostReplicasAfterMasterFailover MasterFailoverDetachSlaveMasterHost ' +
+      'MasterFailoverDetachReplicaMasterHost',
   ),
   of(
     'instead',
@@ -128,7 +141,9 @@ export const orchestratorKeys: readonly KeysMeaning[] = [
   of(
     'instead',
     '`hooks` in the spec of a managed cluster: [hooks.md](hooks.md#from-orchestrator)',
-    'OnFailureDetectionProcesses PreGracefulTakeoverProcesses PreFailoverProcesses PostFailoverProcesses PostUnsuccessfulFailoverProcesses PostMasterFailoverProcesses PostIntermediateMasterFailoverProcesses PostGracefulTakeoverProcesses PostTakeMasterProcesses ProcessesShellCommand',
+    'OnFailureDetectionProcesses PreGracefulTakeoverProcesses PreFailoverProcesses PostFailoverProcesses ' +
+      'PostUnsuccessfulFailoverProcesses PostMasterFailoverProcesses PostIntermediateMasterFailoverProcesses ' +
+      'PostGracefulTakeoverProcesses PostTakeMasterProcesses ProcessesShellCommand',
   ),
   of(
     'instead',
@@ -161,17 +176,22 @@ export const orchestratorKeys: readonly KeysMeaning[] = [
   of(
     'none',
     'data centers and regions are not known',
-    'DataCenterPattern RegionPattern PhysicalEnvironmentPattern DetectDataCenterQuery DetectRegionQuery DetectPhysicalEnvironmentQuery PreventCrossDataCenterMasterFailover PreventCrossRegionMasterFailover DetectClusterDomainQuery',
+    'DataCenterPattern RegionPattern PhysicalEnvironmentPattern DetectDataCenterQuery DetectRegionQuery ' +
+      'DetectPhysicalEnvironmentQuery PreventCrossDataCenterMasterFailover PreventCrossRegionMasterFailover ' +
+      'DetectClusterDomainQuery',
   ),
   of(
     'none',
     'every managed server has GTIDs; watched ones without GTIDs are moved by places in binlogs, one step at a time',
-    'AutoPseudoGTID PseudoGTIDPattern PseudoGTIDPatternIsFixedSubstring PseudoGTIDMonotonicHint DetectPseudoGTIDQuery BinlogEventsChunkSize SkipBinlogEventsContaining ReduceReplicationAnalysisCount',
+    'AutoPseudoGTID PseudoGTIDPattern PseudoGTIDPatternIsFixedSubstring PseudoGTIDMonotonicHint ' +
+      'DetectPseudoGTIDQuery BinlogEventsChunkSize SkipBinlogEventsContaining ReduceReplicationAnalysisCount',
   ),
   of(
     'none',
     'agents are Regent’s own',
-    'AgentsServerPort ServeAgentsHttp AgentsUseSSL AgentsUseMutualTLS AgentSSLSkipVerify AgentSSLPrivateKeyFile AgentSSLCertFile AgentSSLCAFile AgentSSLValidOUs AgentPollMinutes UnseenAgentForgetHours StaleSeedFailMinutes SeedAcceptableBytesDiff SeedWaitSecondsBeforeSend',
+    'AgentsServerPort ServeAgentsHttp AgentsUseSSL AgentsUseMutualTLS AgentSSLSkipVerify ' +
+      'AgentSSLPrivateKeyFile AgentSSLCertFile AgentSSLCAFile AgentSSLValidOUs AgentPollMinutes ' +
+      'UnseenAgentForgetHours StaleSeedFailMinutes SeedAcceptableBytesDiff SeedWaitSecondsBeforeSend',
   ),
   of(
     'none',

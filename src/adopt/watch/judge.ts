@@ -85,7 +85,8 @@ function nothing(sentence: Sentence): Decided {
 function whileServing(primary: Look, looks: readonly Look[]): Sentence {
   const followers = looks.filter((look) => receivesFrom(look, primary, looks)).length
   const writes = takesWrites(primary) ? say`takes writes` : say`is read-only`
-  return say`only watched: primary ${primary.host.instance} ${writes}, ${followers} of ${counted(looks.length - 1, 'other server')} ${followers === 1 ? say`follows` : say`follow`} it`
+  const follow = say`${counted(looks.length - 1, 'other server')} ${followers === 1 ? say`follows` : say`follow`}`
+  return say`only watched: primary ${primary.host.instance} ${writes}, ${followers} of ${follow} it`
 }
 
 function afterDeath(primary: Look, why: Sentence, given: Given): Decided {

@@ -55,10 +55,11 @@ function inHistory(pieces: Archive['pieces'], openings: Archive['openings']): Gt
 export function whyOtherHistory({ openings }: Pick<Archive, 'openings'>, epoch: number, executed: GtidSet): Said {
   const later = openings.find((opening) => opening.epoch > epoch)
   if (later !== undefined)
-    return say`the archive has epoch ${later.epoch} already, and this primary is of epoch ${epoch}: another instance leads, or a cluster of before owns the folder; then give this one another folder`
+    return say`the archive has epoch ${later.epoch} already, this primary epoch ${epoch}: another leads, or an earlier cluster owns the folder; give this one another`
   const foreign = openings.find((opening) => opening.epoch === epoch)?.gtids.subtract(executed) ?? GtidSet.empty
   if (foreign.isEmpty()) return ''
-  return say`the archive of epoch ${epoch} began with transactions that this primary does not have (${text(abbreviated(foreign.toString()))}): a cluster of before owns the folder; give this one another folder`
+  const gtids = text(abbreviated(foreign.toString()))
+  return say`the archive of epoch ${epoch} began with transactions that this primary does not have (${gtids}): an earlier cluster owns the folder; give this one another`
 }
 
 function copiedBy({ gtids }: Pick<Manifest, 'gtids'>): GtidSet {
@@ -76,5 +77,6 @@ export function whyNotRolledOn(backup: Pick<Manifest, 'name' | 'gtids'>, archive
   const lacking = (begins ?? GtidSet.empty).subtract(copiedBy(backup))
   const gtids = archive.pieces.reduce((left, piece) => left.subtract(gtidsOf(piece)), lacking)
   if (gtids.isEmpty()) return ''
-  return say`the archive begins behind backup ${backup.name}: ${counted(gtids.count(), 'transaction')} (${text(abbreviated(gtids.toString()))}) are in neither. Unless they are shipped out of a binlog, that backup can be restored as it is, and to no later moment`
+  const lost = say`${counted(gtids.count(), 'transaction')} (${text(abbreviated(gtids.toString()))}) are in neither`
+  return say`the archive begins behind backup ${backup.name}: ${lost}. Unless they are shipped out of a binlog, that backup is restored as it is, and to no later moment`
 }

@@ -12,12 +12,12 @@ export function refusesPlain(key: KeyRing | null): boolean {
 
 /** @param what names the object, as the subject of a sentence */
 export function whyNotPlain(what: Sayable): Sentence {
-  return say`${what} is not encrypted, and a key is given: anybody who writes to the store may have put that there; what is older than the key needs --allow-plain (allowPlain)`
+  return say`${what} is not encrypted, and a key is given: anybody who writes to the store may have put that there; older objects need --allow-plain (allowPlain)`
 }
 
 /** The same about an object that is to be signed, and is not. */
 export function whyNotSigned(what: Sayable): Sentence {
-  return say`${what} is not signed, and a key is given: anybody may have put that there; what is older than the key, or of an older Regent, needs --allow-plain (allowPlain)`
+  return say`${what} is not signed, and a key is given: anybody may have put that there; older objects, or those of an older Regent, need --allow-plain (allowPlain)`
 }
 
 export function refusedPlain(what: Sayable): RegentError {

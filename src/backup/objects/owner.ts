@@ -34,5 +34,6 @@ export function parseOwner(stored: string, cluster: string): Owner {
  */
 export function whyNotOwner(owner: Owner | null, cluster: string, lineage: string): Said {
   if (owner === null || owner.lineage === lineage) return ''
-  return say`folder ${cluster}/ of the store has the backups of another cluster of that name (lineage ${owner.lineage}): give this cluster (lineage ${lineage}) another store, or another folder`
+  const other = say`another cluster of that name (lineage ${owner.lineage})`
+  return say`folder ${cluster}/ of the store has the backups of ${other}: give this cluster (lineage ${lineage}) another store, or another folder`
 }

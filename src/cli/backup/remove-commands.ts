@@ -25,7 +25,8 @@ export function addPrune(backup: Command, io: Io): void {
   const command = backup
     .command('prune')
     .description(
-      'Delete what the retention of the cluster’s spec leaves, and say why of each. Where no cluster of that name is here, the defaults of backup.retention hold: see what they leave by --dry-run.',
+      'Delete what the retention of the cluster’s spec leaves, and say why of each. Where no cluster of that ' +
+        'name is here, the defaults of backup.retention hold: see what they leave by --dry-run.',
     )
     .argument('[cluster]', 'the cluster that they were made of (default: the only local one)', lineArgument(103))
     .addOption(lineage())

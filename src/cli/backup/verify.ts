@@ -29,7 +29,8 @@ export async function verifyStored(io: Io, name: string, options: StoredOptions)
     if (options.output === 'json')
       return io.out(toJson({ cluster, backup: name, parts: parts.length, rawBytes, storedBytes, asStored: true }))
     io.out(
-      `backup ${name} of ${cluster} is as it was stored: ${counted(parts.length, 'part')}, ${mebibytes(rawBytes)} of data; that it can be restored, a rehearsal alone proves`,
+      `backup ${name} of ${cluster} is as it was stored: ${counted(parts.length, 'part')}, ` +
+        `${mebibytes(rawBytes)} of data; that it can be restored, a rehearsal alone proves`,
     )
   } finally {
     store.close()

@@ -142,9 +142,10 @@ export async function openLocal(dir: string, cluster: LocalCluster, tokenFile?: 
       listener.managerOf === undefined
         ? say`another process${listener.pid === undefined ? '' : say` (pid ${listener.pid})`}`
         : say`the manager of the cluster in ${listener.managerOf} (pid ${listener.pid})`
+    const place = say`${host}:${port}, where the manager of ${cluster.name} is to listen,`
     throw new RegentError(
       'REGENT_API_UNREACHABLE',
-      say`${host}:${port}, where the manager of ${cluster.name} is to listen, is held by ${who}, which is not asked; "regent local up ${cluster.name} --port <another>" chooses another port`,
+      say`${place} is held by ${who}, which is not asked; "regent local up ${cluster.name} --port <another>" chooses another port`,
       { remedy: '' },
     )
   }

@@ -70,7 +70,8 @@ export async function findManagers(connection: KubeConnection, namespace: string
 /** The error, with all the rights that a person needs where one was missing. */
 export function withRights(error: unknown, namespace: string): unknown {
   if (!(error instanceof KubeApiError) || error.status !== 403) return error
-  const rights = say`get secrets ${manager.tokenSecret}, get configmaps ${manager.authorityConfigMap}, list pods, get and create pods/portforward, and get leases.coordination.k8s.io`
+  const { tokenSecret, authorityConfigMap } = manager
+  const rights = say`get secrets ${tokenSecret}, get configmaps ${authorityConfigMap}, list pods, get and create pods/portforward, and get leases.coordination.k8s.io`
   return new RegentError(
     'REGENT_KUBE_FORBIDDEN',
     say`${described(error)}. In namespace ${namespace} this command must be allowed to ${rights}`,
@@ -85,8 +86,9 @@ async function existing<Kind extends KubeObject>(
 ): Promise<Kind> {
   const object = await client.get(resource, key, { deadlineMs })
   if (object !== undefined) return object
+  const missing = say`there is no ${resource.kind} "${key.name}" in namespace "${key.namespace}"`
   throw unreachable(
-    say`there is no ${resource.kind} "${key.name}" in namespace "${key.namespace}": Regent is not installed there, or has not started yet; --manager-namespace names another namespace`,
+    say`${missing}: Regent is not installed there, or has not started yet; --manager-namespace names another namespace`,
   )
 }
 

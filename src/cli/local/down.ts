@@ -118,7 +118,9 @@ async function forgetRecord(io: Io, layout: StateLayout, { name, store: url }: L
     if (error instanceof RegentError && error.code === 'REGENT_REFUSED') throw error
     if (inRedis)
       io.note(
-        `the record of ${name} stays in its Redis (${describeError(error)}); a new cluster ${name} with the same store refuses to begin while it is there: DEL "regent:{${name}}:record" "regent:{${name}}:notes" removes it`,
+        `the record of ${name} stays in its Redis (${describeError(error)}); a new cluster ${name} with the same ` +
+          `store refuses to begin while it is there: DEL "regent:{${name}}:record" "regent:{${name}}:notes" removes ` +
+          'it',
       )
   }
 }

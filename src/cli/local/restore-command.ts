@@ -20,7 +20,9 @@ export function addRestore(program: Command, io: Io): void {
   const command = program
     .command('restore')
     .description(
-      'Make a new cluster on this machine out of a backup and the archive behind that: the newest that can be reached, or as of a moment. Returns when it takes writes. It has passwords of its own, and nothing is restored over data.',
+      'Make a new cluster on this machine out of a backup and the archive behind that: the newest that can be ' +
+        'reached, or as of a moment. Returns when it takes writes. It has passwords of its own, and nothing is ' +
+        'restored over data.',
     )
     .argument('<name>', 'name of the new cluster', clusterArgument)
     .addOption(

@@ -31,10 +31,11 @@ export async function restoreLocally(
   restore: BackupToRestore,
 ): Promise<void> {
   const dir = options.data ?? (await folderOf(name))
+  const there = say`${name} is there already, in ${dir}, and nothing is restored over data`
   if ((await readClusterIfThere(dir)) !== undefined)
     throw new RegentError(
       'REGENT_REFUSED',
-      say`${name} is there already, in ${dir}, and nothing is restored over data: choose another name, or after a backup (regent backup now) end this one (regent local down --purge)`,
+      say`${there}: choose another name, or after a backup (regent backup now) end this one (regent local down --purge)`,
       { remedy: '' },
     )
   const spec = await composeSpec(name, options.config, options)

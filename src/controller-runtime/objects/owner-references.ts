@@ -32,9 +32,11 @@ export function isControlledBy(object: KubeObject, owner: KubeObject): boolean {
 export function withController<Object extends KubeObject>(object: Object, owner: KubeObject): Object {
   const present = controllerOf(object)
   if (present && present.uid !== owner.metadata.uid) {
+    const controller = say`${present.kind} ${present.name} (uid ${present.uid})`
+    const other = say`${describe(owner)} (uid ${owner.metadata.uid ?? say`unknown`})`
     throw new RegentError(
       'REGENT_REFUSED',
-      say`${describe(object)} is controlled by ${present.kind} ${present.name} (uid ${present.uid}) and cannot be by ${describe(owner)} (uid ${owner.metadata.uid ?? say`unknown`}) too`,
+      say`${describe(object)} is controlled by ${controller} and cannot be by ${other} too`,
     )
   }
   return withReference(object, { ...referenceTo(owner, object), controller: true, blockOwnerDeletion: true })

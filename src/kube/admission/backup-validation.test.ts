@@ -40,7 +40,7 @@ describe('Backups in a MySQLCluster', () => {
       { ...backup(bucket), pod: { volumes: [{ name: 'backup-secrets', emptyDir: {} }] } },
     ],
     [
-      'spec.backup.store.folder is "shops.shop", where the backups lie that spec.bootstrap.restore begins with',
+      'spec.backup.store.folder is "shops.shop", where the backups of spec.bootstrap.restore lie',
       { ...backup(bucket), ...restore(bucket) },
     ],
     ['spec.bootstrap.restore: it cannot be done', restore(bucket, { until: 'yesterday' })],

@@ -37,7 +37,7 @@ function* aboutOneFolder({ spec, ...cluster }: MySQLCluster): Generator<Sentence
   if (backup === undefined || restore === undefined) return
   const { folder } = backup.store
   if (folder === restore.of && isDeepStrictEqual(placeOf(spec.backup?.store), placeOf(spec.bootstrap?.restore?.store)))
-    yield say`spec.backup.store.folder is "${folder}", where the backups lie that spec.bootstrap.restore begins with; allowed is another folder, such as "${folder}-2": this one is new`
+    yield say`spec.backup.store.folder is "${folder}", where the backups of spec.bootstrap.restore lie; allowed is another folder, such as "${folder}-2": this one is new`
 }
 
 function placeOf(store: KubeBackupStore | undefined): object {
@@ -58,7 +58,7 @@ export function whyLateBootstrap(next: MySQLCluster, before: MySQLCluster): Said
   const { bootstrap } = next.spec
   const hasBegun = (before.status?.epoch ?? 0) > 0
   return hasBegun && bootstrap !== undefined && !isDeepStrictEqual(bootstrap, before.spec.bootstrap)
-    ? say`spec.bootstrap is for a new cluster, and this one had a primary; allowed is to leave spec.bootstrap as it is, or to take it away: nothing is restored over data`
+    ? say`spec.bootstrap is for a new cluster, and this one had a primary; allowed is to leave spec.bootstrap as it is, or to drop it: nothing is restored over data`
     : ''
 }
 

@@ -286,9 +286,11 @@ function* judgeScaleIn({ metadata, spec }: MySQLCluster, before: MySQLCluster): 
   const needed = acksFor(coreSpecOf(keyOf(before), spec), spec.instances) + 1
   if (sound.length >= needed) return
   const missing = staying.filter((name) => !sound.includes(name)).join(', ')
+  const remedy = say`bring back ${missing} first${countsAcks(spec) ? say`, or lower spec.acks` : ''}`
+  const stay = sound.join(', ') || say`none`
   yield refusal(
     'REGENT_REFUSED',
-    say`spec.instances is ${spec.instances}; of those that would stay ${sound.join(', ') || say`none`} takes part, and durability needs ${needed}: bring back ${missing} first${countsAcks(spec) ? say`, or lower spec.acks` : ''}`,
+    say`spec.instances is ${spec.instances}; of those that would stay ${stay} takes part, and durability needs ${needed}: ${remedy}`,
   )
 }
 

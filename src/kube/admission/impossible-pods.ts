@@ -22,7 +22,7 @@ function* aboutPorts({ pod }: MySQLClusterSpec): Generator<Sentence> {
   for (const { name = '', ports = [] } of containers)
     for (const { containerPort } of ports)
       if (containerPort !== undefined && portsInUse.includes(containerPort))
-        yield say`spec.pod.containers: ${name.slice(0, 63)} has port ${containerPort}; allowed is any but ${portsInUse.join(', ')}, which mysqld and its agent have in the same pod`
+        yield say`spec.pod.containers: ${name.slice(0, 63)} has port ${containerPort}; allowed is any but ${portsInUse.join(', ')}, which mysqld and its agent have in that pod`
 }
 
 /** A server whose buffer pool alone is as large as its memory may be is killed before the pool is full. */
@@ -32,8 +32,9 @@ function* aboutBufferPool({ settings, resources }: MySQLClusterSpec): Generator<
   const limits = resources?.['limits'] as Readonly<Record<string, string | number>> | undefined
   const limit = limits?.['memory']
   if (given === undefined || limit === undefined) return
+  const [shown, most] = [given.slice(0, 40), String(limit).slice(0, 40)]
   if (bytesOf(given) >= quantityOf(String(limit)))
-    yield say`spec.settings.${bufferPool} is "${given.slice(0, 40)}"; allowed is less than spec.resources.limits.memory, ${String(limit).slice(0, 40)}: mysqld would be killed for want of memory`
+    yield say`spec.settings.${bufferPool} is "${shown}"; allowed is less than spec.resources.limits.memory, ${most}: mysqld would be killed for want of memory`
 }
 
 const bufferPool = 'innodb_buffer_pool_size'

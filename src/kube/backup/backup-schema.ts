@@ -26,7 +26,8 @@ export const mysqlBackupSpecSchema = closed(
         pattern: '^[0-9]{8}T[0-9]{6}Z(-[0-9]{2})?$',
         maxLength: 19,
         description:
-          'A run that has begun already, by its name. Then nothing is begun: the object only tells of that run. Regent makes such objects for runs that nobody made an object for, as those of the schedule.',
+          'A run that has begun already, by its name. Then nothing is begun: the object only tells of that run. ' +
+          'Regent makes such objects for runs that nobody made an object for, as those of the schedule.',
       }),
     ),
   },

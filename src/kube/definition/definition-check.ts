@@ -29,9 +29,8 @@ async function refuseOlder(client: Pick<KubeClient, 'get'>, name: string, signal
   if (installed === undefined) throw outdated(say`the custom resource definition ${name} is not installed`)
   const revision = installed.metadata.annotations?.[schemaRevisionAnnotation] ?? ''
   if (/^\d{1,9}$/.test(revision) && Number(revision) >= schemaRevision) return
-  throw outdated(
-    say`the custom resource definition ${name} has ${revision === '' ? say`no schema revision` : say`schema revision ${JSON.stringify(revision.slice(0, 60))}`}; this Regent needs ${schemaRevision} or newer`,
-  )
+  const has = revision === '' ? say`no schema revision` : say`schema revision ${JSON.stringify(revision.slice(0, 60))}`
+  throw outdated(say`the custom resource definition ${name} has ${has}; this Regent needs ${schemaRevision} or newer`)
 }
 
 function outdated(message: Sentence): RegentError {

@@ -51,7 +51,7 @@ function refuseImpossible(spec: V1PodSpec, tokenSecret: string | undefined): voi
     )
   if (restartPolicy !== 'Always')
     throw refusal(
-      say`${asks.inject}: the pod’s restartPolicy is ${restartPolicy}, and container ${agentContainer} never ends, so that the pod would not either; take the annotation away`,
+      say`${asks.inject}: the pod’s restartPolicy is ${restartPolicy}, and container ${agentContainer} never ends, so that the pod would not; take the annotation away`,
     )
   if (tokenSecret !== undefined && securityContext?.fsGroup === undefined)
     throw refusal(
@@ -72,8 +72,9 @@ function containerNamed(containers: readonly V1Container[], wanted: string | und
 function mountsIn({ name, volumeMounts = [] }: V1Container): readonly V1VolumeMount[] {
   const expanded = volumeMounts.find(({ subPathExpr }) => subPathExpr !== undefined)
   if (expanded === undefined) return volumeMounts.map(oneWay)
+  const mounting = say`container "${name}" mounts ${expanded.mountPath} by subPathExpr`
   throw refusal(
-    say`${asks.container}: container "${name}" mounts ${expanded.mountPath} by subPathExpr, whose variables container ${agentContainer} does not have; mount by subPath, or name another container`,
+    say`${asks.container}: ${mounting}, whose variables container ${agentContainer} does not have; mount by subPath, or name another container`,
   )
 }
 

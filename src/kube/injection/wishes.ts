@@ -71,7 +71,7 @@ function tokenSecretIn(annotations: Annotations): string | undefined {
     throw refusal(say`${asks.tokenSecret} asks for a token and ${asks.open} for none; give one of them`)
   if (!isOpen && secret === undefined)
     throw refusal(
-      say`who may call the agent is not said; give ${asks.tokenSecret} the name of a Secret with the key token, or ${asks.open} "true" where callers made for KubeBlocks send no token`,
+      say`who may call the agent is not said; give ${asks.tokenSecret} the name of a Secret with the key token, or ${asks.open} "true" for callers of KubeBlocks`,
     )
   return secret
 }

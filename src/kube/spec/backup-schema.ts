@@ -54,7 +54,8 @@ const store = (description: string) =>
           },
           {
             description:
-              'What is stored is encrypted with the key in this Secret. Not encrypted unless given. Keep a copy of the key elsewhere: without the key no backup can be restored.',
+              'What is stored is encrypted with the key in this Secret. Not encrypted unless given. Keep a copy of the ' +
+              'key elsewhere: without the key no backup can be restored.',
           },
         ),
       ),
@@ -119,14 +120,16 @@ const restore = closed(
         pattern: '^([a-z0-9][a-z0-9-]{0,62}/)?[a-z][a-z0-9-]{0,38}$',
         maxLength: 103,
         description:
-          'The cluster that the backup was made of, as name or namespace/name; of the same name, and in the same namespace, unless given. Without effect where store.folder is given.',
+          'The cluster that the backup was made of, as name or namespace/name; of the same name, and in the same ' +
+          'namespace, unless given. Without effect where store.folder is given.',
       }),
     ),
     ...whichBackup,
   },
   {
     description:
-      'The first instance restores this backup before anybody leads. It may be changed until then; without effect, and refused, once the cluster has had a primary. Nothing is restored over data.',
+      'The first instance restores this backup before anybody leads. It may be changed until then; without ' +
+      'effect, and refused, once the cluster has had a primary. Nothing is restored over data.',
   },
 )
 

@@ -45,8 +45,10 @@ export function isOfCluster(cluster: string, { metadata }: KubeObject): boolean 
 export function foreign(cluster: string, objects: readonly KubeObject[]): RegentError {
   const named = objects.map((object) => `${object.kind} ${keyText(keyOf(object))}`).join(', ')
   const [is, it, its] = objects.length === 1 ? ['is', 'it', 'its'] : ['are', 'them', 'their']
+  const handOver = say`to hand ${it} over, set the label ${labels.cluster}=${cluster} on ${it}`
+  const why = say`${named} ${is} not of MySQLCluster ${cluster}, which needs ${its} name: nothing of ${it} is changed`
   return new RegentError(
     'REGENT_REFUSED',
-    say`${named} ${is} not of MySQLCluster ${cluster}, which needs ${its} name: nothing of ${it} is changed. Give the MySQLCluster another name, or delete ${it}; to hand ${it} over, set the label ${labels.cluster}=${cluster} on ${it}`,
+    say`${why}. Give the MySQLCluster another name, or delete ${it}; ${handOver}`,
   )
 }

@@ -133,9 +133,11 @@ export async function freeApiPort(host: string, usual: number, taken: ReadonlySe
 /** Throws `REGENT_ADDRESS_IN_USE` when the API's port is taken. */
 export async function requireFreeApi(host: string, port: number, option = '--port'): Promise<void> {
   if (await isFree(host, port)) return
+  const what = option === '--port' ? say`the API` : say`orchestrator’s interface`
+  const otherPort = port === 65_535 ? port - 1 : port + 1
   throw new RegentError(
     'REGENT_ADDRESS_IN_USE',
-    say`${host}:${port}, wanted for ${option === '--port' ? say`the API` : say`orchestrator’s interface`}, is taken; choose another port with ${option}, for example ${option} ${port === 65_535 ? port - 1 : port + 1}`,
+    say`${host}:${port}, wanted for ${what}, is taken; choose another port with ${option}, for example ${option} ${otherPort}`,
   )
 }
 

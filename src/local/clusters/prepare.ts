@@ -132,9 +132,11 @@ export async function reopenCluster(
   const layout = layoutOf(dir)
   const claim = await claimNumber(before.number)
   if (claim === undefined) {
+    const { name, number } = before
+    const taken = say`127.24.${number}.250:9399 of cluster number ${number} is taken`
     throw new RegentError(
       'REGENT_ADDRESS_IN_USE',
-      say`127.24.${before.number}.250:9399 of cluster number ${before.number} is taken: another cluster has that number now. Take it down first, or begin anew with --data or "regent local down ${before.name} --purge"`,
+      say`${taken}: another cluster has that number. Take it down first, or begin anew with --data or "regent local down ${name} --purge"`,
       { remedy: '' },
     )
   }
@@ -270,9 +272,12 @@ async function nearestExisting(path: string): Promise<string> {
 async function requireNoStrays({ dir, name }: NewCluster): Promise<void> {
   const strays = await processesOf(dir)
   if (strays.length > 0) {
+    const run = strays.length === 1 ? say`runs` : say`run`
+    const pids = strays.map(({ identity }) => identity.pid).join(', ')
+    const left = say`${counted(strays.length, 'process')} of an earlier cluster ${run} on in ${dir}`
     throw new RegentError(
       'REGENT_ALREADY_RUNNING',
-      say`${counted(strays.length, 'process')} of an earlier cluster ${strays.length === 1 ? say`runs` : say`run`} on in ${dir}, which was removed meanwhile (pid ${strays.map(({ identity }) => identity.pid).join(', ')}); "regent local down ${name}" ends what is left`,
+      say`${left}, which was removed meanwhile (pid ${pids}); "regent local down ${name}" ends what is left`,
       { remedy: '' },
     )
   }

@@ -44,9 +44,10 @@ async function sameSecret(layout: StateLayout): Promise<string> {
         ? say`is not the one that the volumes were made with`
         : undefined
   if (secret !== undefined && wrong === undefined) return secret
+  const lost = say`the secret of all passwords, ${layout.accountSecret}, ${wrong}, and ${layout.instances} holds volumes`
   throw new RegentError(
     'REGENT_SECRET_LOST',
-    say`the secret of all passwords, ${layout.accountSecret}, ${wrong}, and ${layout.instances} holds volumes: it is never made anew over them, for their servers would let nobody in. Put back a copy of the file`,
+    say`${lost}: it is never made anew over them, for their servers would let nobody in. Put back a copy of the file`,
   )
 }
 

@@ -43,9 +43,11 @@ export async function composeSpec(
   )
   const spec = checkSpec(where, name, { ...laidOver({ ...base }, fromFile), ...said })
   if (spec.acks !== null && spec.acks > spec.instances - 1) {
+    const all = counted(spec.instances, 'instance')
+    const most = spec.instances - 1
     throw new RegentError(
       'REGENT_BAD_REQUEST',
-      say`acks is ${spec.acks} (--acks, or acks in --config); ${counted(spec.instances, 'instance')} can have ${counted(spec.instances - 1, 'replica')}, so allowed is 0 to ${spec.instances - 1}`,
+      say`acks is ${spec.acks} (--acks, or acks in --config); ${all} can have ${counted(most, 'replica')}, so allowed is 0 to ${most}`,
     )
   }
   const contradiction = contradictionIn(name, spec)
@@ -90,8 +92,9 @@ function contradictionIn(name: string, spec: ClusterSpec): Sentence | undefined 
   const ofMode = whyTooMany(spec, instances) ?? whyNotInMode(spec)
   if (ofMode !== undefined) return say`${reported(ofMode)}`
   const { graceMs, timeoutMs } = switchover
+  const undone = say`a switchover with a statement that runs would be undone before its grace ends`
   if (graceMs > timeoutMs)
-    return say`switchover.graceMs is ${graceMs} and switchover.timeoutMs is ${timeoutMs}: a switchover with a statement that runs would be undone before its grace ends; allowed is up to timeoutMs`
+    return say`switchover.graceMs is ${graceMs} and switchover.timeoutMs is ${timeoutMs}: ${undone}; allowed is up to timeoutMs`
   const aboutHooks = complaintAboutHooks(spec.hooks, 'secretFile')
   if (aboutHooks !== undefined) return say`${reported(aboutHooks)}`
   const aboutBackups = contradictionInBackups(spec)

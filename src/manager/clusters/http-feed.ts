@@ -164,9 +164,10 @@ export function parseObservation(line: string): Observation {
 /** Another instance or another cluster took over the address: what it says is nobody’s here. */
 function ofWhom(observation: Observation, { cluster, instance }: AgentIdentity, address: string): Observation {
   if (observation.cluster === cluster && observation.instance === instance) return observation
+  const other = say`${observation.instance} of cluster ${observation.cluster}`
   throw new RegentError(
     'REGENT_WRONG_MEMBER',
-    say`the agent at ${address} is that of ${observation.instance} of cluster ${observation.cluster}, not of ${instance} of cluster ${cluster}: nothing that it says is taken`,
+    say`the agent at ${address} is that of ${other}, not of ${instance} of cluster ${cluster}: nothing that it says is taken`,
   )
 }
 

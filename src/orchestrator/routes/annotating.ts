@@ -234,7 +234,8 @@ export const annotatingRoutes: readonly Route[] = [
     path: 'set-cluster-alias/:clusterHint',
     does: 'another name for a cluster (alias=)',
     differs:
-      'the alias is that of the cluster, and stays when another server leads. Refused for a cluster that is not known, and where another one has that alias: nobody could tell which is meant',
+      'the alias is that of the cluster, and stays when another server leads. Refused for a cluster that is not ' +
+      'known, and where another one has that alias: nobody could tell which is meant',
     changes: true,
     answer: setAlias,
   },
@@ -242,14 +243,17 @@ export const annotatingRoutes: readonly Route[] = [
     path: 'register-candidate/:host/:port/:promotionRule',
     does: 'how gladly a server is chosen as primary, for an hour',
     differs:
-      'in the place of the policy in the spec, which holds again after the hour: what is to last belongs there. prefer_not is the priority -1000, must_not the promotion never; a rule that leaves nobody is refused',
+      'in the place of the policy in the spec, which holds again after the hour: what is to last belongs there. ' +
+      'prefer_not is the priority -1000, must_not the promotion never; a rule that leaves nobody is refused',
     changes: true,
     answer: registerCandidate,
   },
   {
     path: 'submit-pool-instances/:pool',
     does: 'which servers are in a pool (instances=)',
-    differs: `${keptInNotes}, until somebody submits another list. A server that is not known is left out and told of, and is not in the pool once known; a list of which nobody is known is refused: the pool would be empty`,
+    differs:
+      `${keptInNotes}, until somebody submits another list. A server that is not known is left out and told of, ` +
+      'and is not in the pool once known; a list of which nobody is known is refused: the pool would be empty',
     changes: true,
     answer: submitPool,
   },

@@ -56,7 +56,9 @@ function whyNotForget({ name, cluster, instance }: Server, forgotten: readonly s
   if (!counting.includes(name) || left >= record.acks) return null
   const before = counting.filter((each) => forgotten.includes(each))
   const beside = before.length === 0 ? '' : ` and ${before.join(', ')}, forgotten before,`
-  return say`without ${key}${beside} only ${counted(left, 'replica')} would be left, and a write of ${cluster.alias} waits for ${record.acks}: have fewer instances by regent local scale, or spec.instances, and Regent lowers what writes wait for`
+  const few = say`without ${key}${beside} only ${counted(left, 'replica')} would be left`
+  const advice = say`have fewer instances by regent local scale, or spec.instances, and Regent lowers what writes wait for`
+  return say`${few}, and a write of ${cluster.alias} waits for ${record.acks}: ${advice}`
 }
 
 /** Nothing of the server is touched: who forgets one wants not to see the server any more. */
@@ -139,7 +141,8 @@ async function show(call: Call, cluster: string, name: string): Promise<void> {
 }
 
 const onlyHidden =
-  'the server is no longer listed here, and goes on as before until the platform removes it. Refused for a primary, and where too few replicas would be left to acknowledge writes. discover lists it again'
+  'the server is no longer listed here, and goes on as before until the platform removes it. Refused for a ' +
+  'primary, and where too few replicas would be left to acknowledge writes. discover lists it again'
 
 const discovering: Omit<Route, 'path' | 'answer'> = {
   does: 'lists a server again that was forgotten; otherwise tells of the server',

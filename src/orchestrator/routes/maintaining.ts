@@ -120,7 +120,8 @@ export const maintainingRoutes: readonly Route[] = [
     does: 'keeps everybody else from doing the same for ten minutes; replication-analysis leaves that server out',
     differs: goesOn,
     watched:
-      'waits for a change that is under way; then that server is not moved, nor are replicas from below it one step up. Refused is what orchestrator refuses, and a failover goes on all the same',
+      'waits for a change that is under way; then that server is not moved, nor are replicas from below it one ' +
+      'step up. Refused is what orchestrator refuses, and a failover goes on all the same',
     changes: true,
     answer: beginMaintenance,
   },

@@ -81,7 +81,9 @@ const moves: Readonly<Record<string, Move | { readonly instead: string }>> = {
     plan: makeCoMaster,
     said: (one) => `Instance made co-master: ${one}`,
     watched:
-      'done, with orchestrator’s checks, and refused where the replica has errant GTIDs, which would come to where clients write, or the master follows a server outside of the cluster, also where orchestrator would not know that one; the account is replication of the adoption file',
+      'done, with orchestrator’s checks, and refused where the replica has errant GTIDs, which would come to ' +
+      'where clients write, or the master follows a server outside of the cluster, also where orchestrator ' +
+      'would not know that one; the account is replication of the adoption file',
   },
   'make-master': { instead: proves },
   'make-local-master': { instead: 'recover does that, once the master in the middle is dead' },

@@ -76,9 +76,13 @@ const inTrouble = (servers: readonly Server[]) => documents(servers).filter(({ P
 
 const ofAnalysis = {
   differs:
-    'the codes are computed from what agents see, and decide nothing: what Regent does, and why, is in regent explain. Never said are MasterWithTooManySemiSyncReplicas, which a setting of orchestrator asks for, and BinlogServerFailingToConnectToMaster: there are no binlog servers',
+    'the codes are computed from what agents see, and decide nothing: what Regent does, and why, is in regent ' +
+    'explain. Never said are MasterWithTooManySemiSyncReplicas, which a setting of orchestrator asks for, and ' +
+    'BinlogServerFailingToConnectToMaster: there are no binlog servers',
   watched:
-    'the codes are computed from looks at the servers; a source that lacks acknowledgements is locked once somebody waits for one. Members of a group are not known as such, so DeadReplicationGroupMemberWithReplicas is never said',
+    'the codes are computed from looks at the servers; a source that lacks acknowledgements is locked once ' +
+    'somebody waits for one. Members of a group are not known as such, so ' +
+    'DeadReplicationGroupMemberWithReplicas is never said',
 } as const
 
 const asTree = 'true where it does already, or would after a switchover to the second: the tree is the record’s'

@@ -82,7 +82,8 @@ function whyNotTo(designated: Server, master: Server): string | null {
 function whyNotAlone(master: Server, others: readonly Server[], isAuto: boolean): string | null {
   return isAuto || others.length === 1
     ? null
-    : `target instance not indicated, auto=false, and master ${textOf(master)} has ${others.length} replicas. orchestrator cannot choose where to failover to. Aborting`
+    : `target instance not indicated, auto=false, and master ${textOf(master)} has ${others.length} replicas. ` +
+        'orchestrator cannot choose where to failover to. Aborting'
 }
 
 /** Time in which an old primary turns round: a takeover that is taken back at once would be refused meanwhile. */
@@ -228,7 +229,11 @@ const named = 'A designated server that is not known is refused, where orchestra
 
 const unable = 'A server that is named and cannot lead is refused: orchestrator lets another one lead then'
 
-const byPerson = `done, and never by itself: the master takes no writes before the other one has all its data; what cannot end in time is undone. ${named}. So is one that others could not follow, or that holds what the master has not: without binlogs, with filters, with errant GTIDs, newer than the master, or whose replication stands`
+const byPerson =
+  'done, and never by itself: the master takes no writes before the other one has all its data; what cannot ' +
+  `end in time is undone. ${named}. So is one that others could not follow, or that holds what the master ` +
+  'has not: without binlogs, with filters, with errant GTIDs, newer than the master, or whose replication ' +
+  'stands'
 
 const gracefully = `a switchover: no acknowledged write is lost, and what cannot end in time is undone. ${named}`
 
@@ -250,7 +255,9 @@ const takeOvers = (path: string, isAuto: boolean): readonly Route[] =>
   }))
 
 const forced =
-  'while the primary answers this is a switchover; otherwise a failover that begins only where no acknowledged write is lost. What would lose some is refused: regent failover --accept-loss is for a person'
+  'while the primary answers this is a switchover; otherwise a failover that begins only where no ' +
+  'acknowledged write is lost. What would lose some is refused: regent failover --accept-loss is for a ' +
+  'person'
 
 const failovers: readonly Route[] = [
   ...paths('force-master-failover', [':clusterHint', ':host/:port']),
@@ -262,7 +269,11 @@ const failovers: readonly Route[] = [
   path,
   does: 'another primary, at once',
   differs: forced,
-  watched: `a master that answers hands over; of one that is lost a replica leads, once it has got what any other one holds. Refused while nothing proves that it is lost: two would take writes. ${unable}. force-master-takeover is refused while the master answers and takes no writes, as at orchestrator. docs/guide/from-orchestrator.md tells who leads`,
+  watched:
+    'a master that answers hands over; of one that is lost a replica leads, once it has got what any other ' +
+    `one holds. Refused while nothing proves that it is lost: two would take writes. ${unable}. ` +
+    'force-master-takeover is refused while the master answers and takes no writes, as at orchestrator. ' +
+    'docs/guide/from-orchestrator.md tells who leads',
   changes: true,
   answer: forceFailover,
 }))
@@ -273,7 +284,11 @@ const recovers: readonly Route[] = ['recover', 'recover-lite'].flatMap((path) =>
     does: 'a failover, where that server is a primary that is lost',
     differs:
       'a failover begins by itself within a second; this helps where failover.automatic is off. Replicas mend themselves',
-    watched: `replicas of an intermediate master that is dead go below a sibling, else one step up; of two co-masters the other one leads alone, detached, once it is proven that the first is lost. Of a root that is lost a replica leads, where failover.acceptLoss of the adoption allows what that may lose. ${unable}. Semi-sync and read_only stay as they are: orchestrator mends these where its settings ask for that`,
+    watched:
+      'replicas of an intermediate master that is dead go below a sibling, else one step up; of two co-masters ' +
+      'the other one leads alone, detached, once it is proven that the first is lost. Of a root that is lost a ' +
+      `replica leads, where failover.acceptLoss of the adoption allows what that may lose. ${unable}. Semi-sync ` +
+      'and read_only stay as they are: orchestrator mends these where its settings ask for that',
     changes: true,
     answer: recover,
   })),
@@ -284,7 +299,8 @@ const takeMaster: Route = {
   does: 'a switchover to that server',
   differs: gracefully,
   watched:
-    'done, with orchestrator’s checks: that server and its source change places. An error where that source is not known: orchestrator does nothing then, and says yes',
+    'done, with orchestrator’s checks: that server and its source change places. An error where that source ' +
+    'is not known: orchestrator does nothing then, and says yes',
   changes: true,
   async answer(call) {
     const { server } = call

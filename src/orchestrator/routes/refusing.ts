@@ -46,7 +46,9 @@ const standing =
 /** What is otherwise than at orchestrator where Regent only watches. */
 const watchedWords: Readonly<Record<string, string>> = {
   'stop-replica-nice':
-    'done; refused, and left running, where it does not apply within 20 seconds what it has received, so that nothing goes with its relay logs: a replica that is delayed, or whose SQL thread stands, is stopped by stop-replica',
+    'done; refused, and left running, where it does not apply within 20 seconds what it has received, so that ' +
+    'nothing goes with its relay logs: a replica that is delayed, or whose SQL thread stands, is stopped by ' +
+    'stop-replica',
   'set-read-only': 'super_read_only too, where the version has that',
   'gtid-errant-reset-master':
     'done; the replica is detached until its GTIDs are right again, so that nothing is applied twice. Refused while anybody reads its binlogs, as at orchestrator',

@@ -58,7 +58,8 @@ function whyNotPair(tree: Tree, one: Instance, master: Instance): WhyNot {
       ? `${above} is not a real master; it replicates from: ${keyText(master.MasterKey)}`
       : undefined
   return other?.IsLastCheckValid === true && !other.ReadOnly
-    ? `master ${above} is already co-master with ${keyText(other.Key)}, and ${keyText(other.Key)} is alive, and not read-only; cowardly refusing to demote it. Please set it as read-only beforehand`
+    ? `master ${above} is already co-master with ${keyText(other.Key)}, and ${keyText(other.Key)} is alive, and ` +
+        'not read-only; cowardly refusing to demote it. Please set it as read-only beforehand'
     : undefined
 }
 

@@ -40,7 +40,10 @@ function choose(direct: Tree, master: Instance, isAuto: boolean): Instance | str
   if (direct.length === 1 && only !== undefined) return only
   const key = keyText(master.Key)
   if (!isAuto)
-    return `${graceful}: target instance not indicated, auto=false, and master ${key} has ${counted(direct.length, 'replica')}. orchestrator cannot choose where to failover to. Aborting`
+    return (
+      `${graceful}: target instance not indicated, auto=false, and master ${key} has ` +
+      `${counted(direct.length, 'replica')}. orchestrator cannot choose where to failover to. Aborting`
+    )
   const fit = direct.filter(
     (one) => whyNoCandidate(one, master, direct) === undefined && whyNotReady(one) === undefined,
   )

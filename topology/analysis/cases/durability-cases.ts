@@ -188,8 +188,7 @@ export const durabilityCases: Cases = {
       views: { 'shop-1': { stored: { forgetful: true, fromThePast: true, gtidsReset: true } } },
       findings: [
         'GtidsReset critical shop-1: the GTIDs of shop-1 were reset by another hand (RESET BINARY LOGS ' +
-          'AND GTIDS): nobody can tell what it holds, and it counts for nothing until it has been seeded ' +
-          'again',
+          'AND GTIDS): nobody can tell what it holds, and it counts for nothing until seeded again',
       ],
     },
     'mysqld of an instance had no binary log': {

@@ -26,8 +26,7 @@ export const replicasCases: Cases = {
       },
       findings: [
         'ReplicaNotReplicating warning shop-1: replica shop-1 does not replicate: its IO thread is ' +
-          'stopped: ' +
-          'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…; ' +
+          `stopped: ${'x'.repeat(199)}…; ` +
           'its SQL thread is stopped with 1 transaction to apply',
       ],
     },
@@ -223,8 +222,8 @@ export const replicasCases: Cases = {
       },
       findings: [
         'ErrantTransactions warning shop-1: replica shop-1 has 100 transactions that primary shop-0 has ' +
-          'not: ' +
-          '00000000-0000-0000-0000-000000000001:1:3:5:7:9:11:13:15:17:19:21:23:25:27:29:31:33:35:37:39:41:43:45:47:49:51:53:55:57:59:61:63:65:67:69:71:73:75:77:79:81:83:85:87:89:91:93:95:97:99:101:103:105:107:1…',
+          'not: 00000000-0000-0000-0000-000000000001:1:3:5:7:9:11:13:15:17:19:21:23:25:27:29:31:33:35:37:39:41:43:45:47:49' +
+          ':51:53:55:57:59:61:63:65:67:69:71:73:75:77:79:81:83:85:87:89:91:93:95:97:99:101:103:105:107:1…',
       ],
     },
     'received and not applied is held all the same': {

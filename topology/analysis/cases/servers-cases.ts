@@ -71,7 +71,7 @@ export const serversCases: Cases = {
       views: { 'shop-1': { stored: { opened: true } } },
       findings: [
         'OpenedByHand warning shop-1: shop-1 was open for writes while it was no primary: its GTIDs ' +
-          'do not tell whether its data are the primary’s, and it counts for nothing until it is seeded again',
+          'do not prove that its data are the primary’s, and it counts for nothing until seeded again',
       ],
     },
     'tables are not InnoDB and settings were persisted': {

@@ -18,7 +18,9 @@ export function addDowntime(program: Command, io: Io): void {
   const command = program
     .command('downtime')
     .description(
-      'Say that trouble of an instance is known and expected for a while: what is wrong with it is shown and calls nobody, and another instance is preferred as primary. Nothing is repaired less, and a primary that fails is failed over as ever.',
+      'Say that trouble of an instance is known and expected for a while: what is wrong with it is shown and ' +
+        'calls nobody, and another instance is preferred as primary. Nothing is repaired less, and a primary that ' +
+        'fails is failed over as ever.',
     )
     .addOption(
       new Option('--for <duration>', 'how long, with a unit: s, m, h or d; it ends by itself').argParser(

@@ -62,7 +62,9 @@ export const agentConfigSchema = exactObject(
     tls: exactObject(
       { certificateFolder: path('Folder with tls.crt, tls.key and ca.crt.') },
       [],
-      'With certificateFolder, a folder with tls.crt, tls.key and ca.crt (as a mounted Secret has them), the agent speaks TLS, asks callers for a certificate of the same authority, and takes changed files without a restart.',
+      'With certificateFolder, a folder with tls.crt, tls.key and ca.crt (as a mounted Secret has them), the ' +
+        'agent speaks TLS, asks callers for a certificate of the same authority, and takes changed files without ' +
+        'a restart.',
     ),
     clientTls: exactObject(
       {
@@ -72,7 +74,8 @@ export const agentConfigSchema = exactObject(
         required: { type: 'boolean', description: 'Whether mysqld refuses clients without TLS.' },
       },
       ['certificateFolder'],
-      'With certificateFolder, a folder with tls.crt, tls.key and perhaps ca.crt, mysqld shows that certificate to clients, and takes changed files without a restart; with required it refuses clients without TLS.',
+      'With certificateFolder, a folder with tls.crt, tls.key and perhaps ca.crt, mysqld shows that certificate ' +
+        'to clients, and takes changed files without a restart; with required it refuses clients without TLS.',
     ),
     mysqld: program('Command line that starts mysqld, without options.', 1),
     launcherDir: {
@@ -128,7 +131,9 @@ export const agentConfigSchema = exactObject(
         },
       },
       ['port', 'streamingPort', 'tokenFile', 'open'],
-      'Serves lifecycle actions and probes as KubeBlocks’ agent does (docs/guide/lifecycle-agent.md), on ports of its own at the address host. It needs either tokenFile, or open with true. Where it is missing, from REGENT_LIFECYCLE, as JSON.',
+      'Serves lifecycle actions and probes as KubeBlocks’ agent does (docs/guide/lifecycle-agent.md), on ports ' +
+        'of its own at the address host. It needs either tokenFile, or open with true. Where it is missing, from ' +
+        'REGENT_LIFECYCLE, as JSON.',
     ),
     far: exactObject(
       {

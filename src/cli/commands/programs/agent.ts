@@ -7,7 +7,8 @@ export function addAgent(program: Command): void {
   program
     .command('agent')
     .description(
-      'Run the agent of one instance: it watches its mysqld, reports, and makes it what it is assigned to be. "local up" starts one per instance. Ends on SIGTERM and leaves its mysqld running.',
+      'Run the agent of one instance: it watches its mysqld, reports, and makes it what it is assigned to be. ' +
+        '"local up" starts one per instance. Ends on SIGTERM and leaves its mysqld running.',
     )
     .addOption(
       new Option('--config <file>', 'the agent’s configuration, JSON: docs/reference/configuration.md')

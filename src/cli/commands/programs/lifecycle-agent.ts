@@ -31,7 +31,9 @@ export function addLifecycleAgent(program: Command, io: Io): void {
   program
     .command('lifecycle-agent')
     .description(
-      'Run a lifecycle agent, which speaks as KubeBlocks’ kbagent does: actions over HTTP, probes, Events. KB_AGENT_ACTION and its like say what the agent serves: docs/guide/lifecycle-agent.md. Ends in order on SIGTERM.',
+      'Run a lifecycle agent, which speaks as KubeBlocks’ kbagent does: actions over HTTP, probes, Events. ' +
+        'KB_AGENT_ACTION and its like say what the agent serves: docs/guide/lifecycle-agent.md. Ends in order on ' +
+        'SIGTERM.',
     )
     .addOption(
       new Option(

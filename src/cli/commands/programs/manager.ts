@@ -44,7 +44,9 @@ export function addManager(program: Command, io: Io): void {
   program
     .command('manager')
     .description(
-      'Run a manager: it watches clusters through their agents, decides, and serves the API. With --cluster-dir it is that of a local cluster, as "local up" starts one; otherwise it manages the clusters on Kubernetes. Ends in order on SIGTERM; a manager’s end never stops writes.',
+      'Run a manager: it watches clusters through their agents, decides, and serves the API. With --cluster-dir ' +
+        'it is that of a local cluster, as "local up" starts one; otherwise it manages the clusters on ' +
+        'Kubernetes. Ends in order on SIGTERM; a manager’s end never stops writes.',
     )
     .addOption(
       new Option('--log-level <level>', `how much is logged: ${logLevels.join(', ')} (default: info)`).argParser(

@@ -6,7 +6,9 @@ export function addRemoteAgents(program: Command): void {
   program
     .command('remote-agents')
     .description(
-      'Run the agents of a cluster whose servers are on other hosts, where nothing of Regent is installed: they speak with their servers by SQL and SSH. "adopt manage" starts it. Ends on SIGTERM; every mysqld goes on.',
+      'Run the agents of a cluster whose servers are on other hosts, where nothing of Regent is installed: they ' +
+        'speak with their servers by SQL and SSH. "adopt manage" starts it. Ends on SIGTERM; every mysqld goes ' +
+        'on.',
     )
     .addOption(new Option('--cluster-dir <dir>', 'folder of the cluster').argParser(pathArgument).makeOptionMandatory())
     .action(async ({ clusterDir }: { readonly clusterDir: string }) => {

@@ -16,7 +16,9 @@ export function addRouter(program: Command): void {
   program
     .command('router')
     .description(
-      'Run a router: one address that never changes, with HAProxy behind. It follows the record and the agents. "local up --router" starts one, and on Kubernetes spec.router does. Ends on SIGTERM, and its sessions with it.',
+      'Run a router: one address that never changes, with HAProxy behind. It follows the record and the agents. ' +
+        '"local up --router" starts one, and on Kubernetes spec.router does. Ends on SIGTERM, and its sessions ' +
+        'with it.',
     )
     .addOption(
       new Option('--log-level <level>', `how much is logged: ${logLevels.join(', ')}`)

@@ -28,7 +28,8 @@ export function addDump(local: Command): void {
   local
     .command('dump')
     .description(
-      'Write all databases as SQL that "local sql --file" reads in, at this cluster or another: one moment of all tables, without GTIDs and without a lock that writes wait for. Accounts are not in it.',
+      'Write all databases as SQL that "local sql --file" reads in, at this cluster or another: one moment of ' +
+        'all tables, without GTIDs and without a lock that writes wait for. Accounts are not in it.',
     )
     .argument('[name]', 'name of the cluster', clusterArgument)
     .addOption(onInstance())

@@ -8,9 +8,10 @@ import type { Plan } from './performer.ts'
 /** Without a record a person chooses who leads, and accepts what is lost by that. */
 export function chooseLeader(asking: Asking, to: InstanceName | null): Plan {
   const { cluster, input } = asking
+  const names = input.snapshot.instances.map(({ name }) => name).join(', ')
   if (to === null)
     throw asking.refusal(
-      say`no failover: cluster ${input.cluster} has no record, so nobody can be elected; choose who leads with --to, one of ${input.snapshot.instances.map(({ name }) => name).join(', ')}`,
+      say`no failover: cluster ${input.cluster} has no record, so nobody can be elected; choose who leads with --to, one of ${names}`,
     )
   asking.mustExist(to)
   const plan = modeOf(input.spec).planForcedBootstrap(input, to)

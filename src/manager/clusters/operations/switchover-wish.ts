@@ -24,9 +24,10 @@ export function whyNotMeant(
     notes.recoveries.find(({ kind }) => kind !== 'repair'),
     wallMs,
   )
-  return agoMs === null || Math.abs(agoMs) >= sameWishMs
-    ? null
-    : say`${primary} took over ${Math.max(0, Math.round(agoMs))} ms ago, by a switchover that somebody asked for at the same time; to have it hand over again: ${command('switchover', '--from', primary)}`
+  if (agoMs === null || Math.abs(agoMs) >= sameWishMs) return null
+  const took = say`${primary} took over ${Math.max(0, Math.round(agoMs))} ms ago`
+  const again = command('switchover', '--from', primary)
+  return say`${took}, by a switchover that somebody asked for at the same time; to have it hand over again: ${again}`
 }
 
 function sinceSwitchoverTo(primary: MemberId, last: Recovery | undefined, wallMs: number): number | null {

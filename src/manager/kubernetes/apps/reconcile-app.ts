@@ -111,9 +111,10 @@ function refuseForeign(app: App, live: KubeObject): void {
   if (isControlledBy(live, app)) return
   const isGiven = controllerOf(live) === undefined && live.metadata.labels?.[appLabel] === app.metadata.name
   if (isGiven) return
+  const foreign = say`${live.kind} ${keyText(keyOf(live))}`
   throw new RegentError(
     'REGENT_REFUSED',
-    say`${live.kind} ${keyText(keyOf(live))} is not of App ${app.metadata.name}, which needs its name: nothing of it is changed. Give the App another name, or delete it`,
+    say`${foreign} is not of App ${app.metadata.name}, which needs its name: nothing of it is changed. Give the App another name, or delete it`,
   )
 }
 

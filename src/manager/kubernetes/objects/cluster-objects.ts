@@ -253,11 +253,14 @@ async function createInternal(
   const { namespace, name } = cluster.metadata
   const claims = await claimsOf(client, cluster, signal)
   if ((cluster.status?.epoch ?? 0) > 0 || claims.some(({ metadata }) => metadata.deletionTimestamp === undefined)) {
-    const inPods = say`kubectl -n ${namespace} exec ${name}-0 -c ${agentContainer} -- cat ${podPaths.secrets}/account-secret, and agent-token beside it; ${passwordGeneration} only from a backup`
+    const secret = say`${podPaths.secrets}/account-secret`
+    const inPods = say`kubectl -n ${namespace} exec ${name}-0 -c ${agentContainer} -- cat ${secret}, and agent-token beside it; ${passwordGeneration} only from a backup`
     const remedy = say`Make it again from a backup or from a running pod (${inPods}); for a new cluster without the old data delete the volume claims first`
+    const { internal } = namesOf(name)
+    const passwords = say`the servers on the cluster's volumes know the passwords that were made from it`
     throw new RegentError(
       'REGENT_REFUSED',
-      say`Secret ${namespace}/${namesOf(name).internal} is gone, and the servers on the cluster's volumes know the passwords that were made from it: a new one would lock everybody out. ${remedy}`,
+      say`Secret ${namespace}/${internal} is gone, and ${passwords}: a new one would lock everybody out. ${remedy}`,
     )
   }
   const [secret] = secretsOf(cluster, new Map(), world.random)

@@ -21,9 +21,11 @@ export async function refuseMissingSecrets(
   const missing = added.filter((_, at) => found[at] === undefined)
   if (missing.length === 0) return
   const [is, it] = missing.length === 1 ? ['is', 'it'] : ['are', 'them']
+  const named = missing.map((name) => `${keyOf(next).namespace}/${name}`).join(', ')
+  const why = say`Secret ${named} ${is} not there, and the pods that the spec asks for cannot start without ${it}`
   throw new RegentError(
     'REGENT_REFUSED',
-    say`Secret ${missing.map((name) => `${keyOf(next).namespace}/${name}`).join(', ')} ${is} not there, and the pods that the spec asks for cannot start without ${it}: make ${it}, or take ${it} out of the spec; until then no pod is changed`,
+    say`${why}: make ${it}, or take ${it} out of the spec; until then no pod is changed`,
   )
 }
 
