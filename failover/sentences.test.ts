@@ -198,6 +198,11 @@ describe('a sentence', () => {
     expect(beginningFaultsOf(key)).toHaveLength(1)
   })
 
+  it('that is joined of several has at most 240 characters that do not change', () => {
+    const long = sentences.filter((sentence) => fixedWordsOf(sentence).length > 240)
+    expect([...new Set(long.map(({ key }) => key))]).toEqual([])
+  })
+
   it('says of nothing at all that there is nothing, and not "0 of 0"', () => {
     expect(sentences.map(String).filter((sentence) => /\b0 of 0\b/.test(sentence))).toEqual([])
   })
@@ -224,6 +229,11 @@ describe('the fixed words of every sentence in the code', () => {
     expect(code.match(new RegExp(`\\bregent (${verbs})\\b.*`, 'g')) ?? []).toEqual([])
   })
 })
+
+/** The fixed words of a whole sentence, sentences within among them, and commands without their names. */
+function fixedWordsOf({ parts }: Sentence): string {
+  return parts.map((part) => (part.kind === 'words' ? part.text : part.kind === 'command' ? part.verb : '')).join('')
+}
 
 async function sourcesOf(rooms: readonly string[]): Promise<readonly string[]> {
   const root = join(import.meta.dirname, '..')
