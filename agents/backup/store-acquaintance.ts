@@ -9,17 +9,19 @@ import type { Folder } from './owner.ts'
 const everyMs = 60_000
 const deadlineMs = 60_000
 
+type AcquaintanceParts = Pick<Parts, 'config' | 'file' | 'told' | 'world'>
+
 /**
  * Remembers, also as a replica, that the cluster has a folder in the store of backups. So the next primary begins no
  * other folder where a disk is not mounted. The watch rests once the folder is known.
  */
 export class StoreAcquaintance implements Watch {
   readonly name = 'whether the store of backups is used'
-  readonly #parts: Parts
+  readonly #parts: AcquaintanceParts
   readonly #port: StoresPort | null
   #lastAtMs = -Infinity
 
-  constructor(parts: Parts, port: StoresPort | null) {
+  constructor(parts: AcquaintanceParts, port: StoresPort | null) {
     this.#parts = parts
     this.#port = port
   }

@@ -3,7 +3,7 @@ import { lifeOf } from '../instance/life.ts'
 import { describeError } from '#common/errors/errors.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
-import { keepUnsettled } from './unsettled.ts'
+import { keepUnsettled, type DoubtParts } from './unsettled.ts'
 import type { Ending } from '../ports/volume.ts'
 
 /**
@@ -11,7 +11,9 @@ import type { Ending } from '../ports/volume.ts'
  * what no replica holds, and a manager that heard of the death alone would revoke through the replicas at once
  * (docs/why/safety.md, "A stop nobody ordered"). What cannot be told counts as such a stop.
  */
-export async function judgeEndingFirst(parts: Parts): Promise<void> {
+export async function judgeEndingFirst(
+  parts: DoubtParts & Pick<Parts, 'answersAlone' | 'notices' | 'volume'>,
+): Promise<void> {
   const { file, notices, answersAlone } = parts
   if (!answersAlone(file.current)) return
   const ending = await glance(parts)
@@ -97,7 +99,13 @@ export class SilenceWatch {
 }
 
 /** Milliseconds of silence that may be shown of a primary: as much as was looked into. */
-export function shownSilenceMs({ observer, doubts, file, world, answersAlone }: Parts): number {
+export function shownSilenceMs({
+  observer,
+  doubts,
+  file,
+  world,
+  answersAlone,
+}: Pick<Parts, 'answersAlone' | 'doubts' | 'file' | 'observer' | 'world'>): number {
   const { silentMs } = observer
   if (silentMs === 0 || !answersAlone(file.current)) return silentMs
   return Math.max(0, silentMs - (world.clock.monotonicMs() - doubts.silenceSeenUpToMs))

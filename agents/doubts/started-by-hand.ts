@@ -4,7 +4,7 @@ import type { Parts } from '../instance/parts.ts'
 import { leads } from '../instance/stored-state.ts'
 import { isDown } from '../ports/process.ts'
 import { doubtOpening } from './opened.ts'
-import { keepUnsettled } from './unsettled.ts'
+import { keepUnsettled, type DoubtParts } from './unsettled.ts'
 
 /**
  * A mysqld that another hand started while its agent holds mysqld down, or is about to start it, is nobody's: no gate
@@ -12,7 +12,7 @@ import { keepUnsettled } from './unsettled.ts'
  * wanted, and the gate goes on. What it may have acknowledged is on disk as a doubt before: of a server with a tail,
  * that the tail may have been acknowledged; of one that did not come up closed, that it was opened.
  */
-export async function endStartedByHand(parts: Parts): Promise<void> {
+export async function endStartedByHand(parts: DoubtParts & Pick<Parts, 'notices' | 'process'>): Promise<void> {
   const { process, file, notices, copying } = parts
   // Under a copy the files are about to be replaced, and whoever replaces them ends it.
   if (!isDown(process) || copying.progress !== null) return

@@ -8,7 +8,8 @@ import type { StoredState } from '../instance/stored-state.ts'
  * doubt is written behind a proof whose write is under way, also where the mark still stands because of that.
  */
 
-type DoubtParts = Learner & Pick<Parts, 'file'>
+/** Parts that keep a doubt. */
+export type DoubtParts = Learner & Pick<Parts, 'file'>
 
 /** To be remembered by whoever begins to prove something (`settle`). */
 export function doubtsOf({ doubts }: Pick<Parts, 'doubts'>): number {

@@ -4,6 +4,8 @@ import type { Watch } from '#common/watch/watch.ts'
 import type { Parts } from '../instance/parts.ts'
 import { leads } from '../instance/stored-state.ts'
 
+type EventParts = Pick<Parts, 'course' | 'file' | 'process' | 'server'>
+
 /**
  * Keeps the record of which events a person disabled, at the primary, where they run: a replica cannot tell them from
  * those that replication disabled.
@@ -14,11 +16,11 @@ export class EventKeeper implements Watch {
     code: 'EventsNotRecorded',
     sentence: say`events that are disabled could not be recorded for the next primary`,
   }
-  readonly #parts: Parts
+  readonly #parts: EventParts
   /** How often events had been changed when they were recorded last, and by which mysqld (pid) that was counted. */
   #recorded: { readonly pid: number | null; readonly changes: number } | null = null
 
-  constructor(parts: Parts) {
+  constructor(parts: EventParts) {
     this.#parts = parts
   }
 

@@ -1,6 +1,6 @@
 import { joined, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Watch } from '#common/watch/watch.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { Blocker } from '../ports/server.ts'
 
@@ -30,6 +30,8 @@ export interface LockNeeds {
   endCommitting(overdue: readonly Blocker[]): Promise<void>
 }
 
+type LockParts = Learner & Pick<Parts, 'changed' | 'notices' | 'server' | 'timings' | 'world'>
+
 /**
  * What Regent must do to end a wait never waits behind a client. A session in the way is named at once, and ended after
  * a grace. A session is ended only where a primary cannot be written to otherwise, or its writes are not known to be
@@ -41,7 +43,7 @@ export class LockWatch implements Watch {
     code: 'GlobalLock',
     sentence: say`sessions in the way of a statement could not be found or ended`,
   }
-  readonly #parts: Parts
+  readonly #parts: LockParts
   readonly #needs: LockNeeds
   readonly #seen = new Map<number, { readonly sinceMs: number; lastMs: number }>()
   /** Sessions that were committing at the last look that was answered. */
@@ -49,7 +51,7 @@ export class LockWatch implements Watch {
   #need: string | null = null
   #neededSinceMs = 0
 
-  constructor(parts: Parts, needs: LockNeeds) {
+  constructor(parts: LockParts, needs: LockNeeds) {
     this.#parts = parts
     this.#needs = needs
   }

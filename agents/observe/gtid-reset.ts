@@ -1,10 +1,12 @@
 import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { GtidText } from '#topology/snapshot/gtid-text.ts'
-import { keepUnsettled } from '../doubts/unsettled.ts'
+import { keepUnsettled, type DoubtParts } from '../doubts/unsettled.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
+
+type ResetParts = DoubtParts & Pick<Parts, 'answersAlone' | 'notices' | 'observer' | 'process'>
 
 /**
  * `gtid_executed` of a server only grows, also where its mysqld ends and starts again, unless somebody runs `RESET
@@ -17,12 +19,12 @@ import type { StoredState } from '../instance/stored-state.ts'
  * file, or `skip_log_bin` of another hand): what it commits waits for no replica, and has no GTID.
  */
 export class GtidResetWatch {
-  readonly #parts: Parts
+  readonly #parts: ResetParts
   #seen: { readonly uuid: string; readonly executed: GtidText } | null = null
   /** The mysqld that was found without a binary log. */
   #offIn: number | null = null
 
-  constructor(parts: Parts) {
+  constructor(parts: ResetParts) {
     this.#parts = parts
   }
 

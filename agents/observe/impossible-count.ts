@@ -1,6 +1,6 @@
 import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
-import { keepUnsettled } from '../doubts/unsettled.ts'
+import { keepUnsettled, type DoubtParts } from '../doubts/unsettled.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /**
@@ -18,15 +18,17 @@ export function impossibleCount({ semiSyncSource }: ServerState): Sentence | nul
   return wrong === undefined ? null : say`${wrong[1]} ${wrong[0]}`
 }
 
+type CountParts = DoubtParts & Pick<Parts, 'answersAlone' | 'notices' | 'observer' | 'process'>
+
 /**
  * A primary that has lost count is killed, and not drained: a demotion goes by these counts. What it acknowledged is
  * in doubt, so its binlog belongs to whoever leads next. The next mysqld counts from 0.
  */
 export class ImpossibleCountWatch {
-  readonly #parts: Parts
+  readonly #parts: CountParts
   #foundIn: number | null = null
 
-  constructor(parts: Parts) {
+  constructor(parts: CountParts) {
     this.#parts = parts
   }
 

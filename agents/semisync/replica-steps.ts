@@ -8,7 +8,7 @@ import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 import { noticeThrownAway } from '../doubts/thrown-away.ts'
 import { putApplierOptionsRight, putOptionsRight, putStoppedOptionsRight } from '../guard/channel-options.ts'
 import { letAccountsChange } from '../instance/account-changes.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { Performers } from '../instance/steps.ts'
 import { replicationUser } from '../ports/server.ts'
@@ -62,7 +62,9 @@ export const replicaSteps = {
  * starts. The switch takes up to a second after there were replicas: so it goes on in the background, so that no
  * promise waits behind it.
  */
-async function switchAcknowledgementsOff(parts: Parts): Promise<void> {
+async function switchAcknowledgementsOff(
+  parts: Learner & Pick<Parts, 'changed' | 'notices' | 'server' | 'world'>,
+): Promise<void> {
   const { server, jobs, notices, world, changed } = parts
   if (jobs.switchingOff !== null) return
   const until = server

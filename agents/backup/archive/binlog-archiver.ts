@@ -100,7 +100,7 @@ const nothingShipped = { atMs: null, gtids: null, lacks: '', hole: '' }
  * A primary that was elected and has not opened may still apply what the last primary shipped. An opening of the
  * archive at that time would leave this out.
  */
-function isOpenPrimary({ file, observer, process }: Parts): boolean {
+function isOpenPrimary({ file, observer, process }: Pick<Parts, 'file' | 'observer' | 'process'>): boolean {
   const { assignment, seeding } = file.current
   const isOpen = process.state === 'running' && observer.server?.readOnly === false
   return assignment?.role === 'primary' && !seeding && isOpen

@@ -32,16 +32,18 @@ export interface ToSend extends Pick<Cutting, 'isExecuted' | 'isShipped'> {
   readonly isDone: (before: GtidSet) => boolean
 }
 
+type SenderParts = Pick<Parts, 'config' | 'file' | 'observer' | 'volume'>
+
 /**
  * Sends the content of this server's binlogs to the archive. The server is any whose binlogs hold what the archive
  * lacks.
  */
 export class PieceSender {
-  readonly #parts: Parts
+  readonly #parts: SenderParts
   readonly #sending: Sending
   #place: Place | null = null
 
-  constructor(parts: Parts, sending: Sending) {
+  constructor(parts: SenderParts, sending: Sending) {
     this.#parts = parts
     this.#sending = sending
   }

@@ -200,7 +200,12 @@ export class Shipping {
  * Adds transactions that this agent put into the store and the listing does not show. Transactions to be shipped anew
  * are left out.
  */
-function withPut(parts: Parts, { memory: { put } }: Begun, { address }: OpenedStore['store'], found: Shipped): Shipped {
+function withPut(
+  parts: Pick<Parts, 'config' | 'notices' | 'world'>,
+  { memory: { put } }: Begun,
+  { address }: OpenedStore['store'],
+  found: Shipped,
+): Shipped {
   const { config, notices, world } = parts
   const wasInVain = put.isInVain
   const again = put.compare(found.gtids, world.clock.monotonicMs())
@@ -242,7 +247,7 @@ export function folderOf({ config: { cluster } }: Pick<Parts, 'config'>, { store
   return backupFolderOf({ cluster, store })
 }
 
-function groundOf(parts: Parts): Ground {
+function groundOf(parts: Pick<Parts, 'file' | 'jobs' | 'process'>): Ground {
   const { process, jobs } = parts
   return {
     epoch: epochOf(parts),
