@@ -10,7 +10,6 @@ import { instanceName } from '#topology/snapshot/member.ts'
 import { followRecord } from '../manager-stream.ts'
 import type { ManagerWord } from '../manager-word.ts'
 import type { Router } from '../router.ts'
-import { nextAddress } from './addresses.ts'
 
 export interface KubernetesSourceParts {
   /** The file is read anew each time: the number of instances changes. */
@@ -108,6 +107,25 @@ class AddressBook {
       }),
     )
   }
+}
+
+/** The known addresses of one instance. */
+interface KnownAddresses {
+  /** The address in use; '' for none. */
+  readonly now: string
+  /** The last address that a manager told; '' for none. */
+  readonly byManager: string
+  /** The address that the pod's name leads to; '' where no name server answers. */
+  readonly byName: string
+}
+
+/**
+ * The next address at which to look for an agent that is not heard. A pod that was made anew has another address. The
+ * manager and the name server may each be late: so their addresses are tried in turn.
+ */
+function nextAddress({ now, byManager, byName }: KnownAddresses): string {
+  const others = [byName, byManager].filter((address) => address !== '' && address !== now)
+  return others[0] ?? now
 }
 
 async function addressOf(host: string): Promise<string> {
