@@ -18,7 +18,7 @@ export const orderVersion = 1
 /** Where an agent streams what it observes. */
 export const observationsRoute = '/v1/observations'
 
-/** Who follows what an agent observes. */
+/** A follower of what an agent observes. */
 export type Follower = 'manager' | 'router'
 
 /** An agent that does not know of followers takes each for a manager. */

@@ -2,7 +2,7 @@ import type { ObjectStore } from '#object-store/object-store.ts'
 
 export type End = 'died' | 'ended'
 
-/** Counts the steps of an agent into its ports. At one of them the agent dies: nothing goes on behind that. */
+/** Counts the steps of an agent into its ports. The agent dies at one of these steps: nothing goes on behind that. */
 export class Life {
   steps = 0
   #isDead = false
@@ -10,18 +10,18 @@ export class Life {
   readonly #diesAt: number
   readonly #isDone: boolean
 
-  /** @param isDone the step at which the agent dies is done by then */
+  /** @param isDone the last step of the agent is done by its death */
   constructor(diesAt = Infinity, isDone = false) {
     this.#diesAt = diesAt
     this.#isDone = isDone
   }
 
-  /** What the agent does: until the end of that, or until its death. */
+  /** Lets the agent work until its work is done, or until its death. */
   lives(work: () => Promise<unknown>): Promise<End> {
     return Promise.race([this.#died.promise, work().then(() => 'ended' as const)])
   }
 
-  /** A port, each step of which may be the last one. */
+  /** A port, each step of which may be the agent's last. */
   living<Port extends object>(port: Port, names: readonly (keyof Port)[]): Port {
     return new Proxy(port, {
       get: (target, key) => {
@@ -33,7 +33,7 @@ export class Life {
     })
   }
 
-  /** A store, each write of which may be the last one, and each deletion of one object. */
+  /** A store. Each write may be the agent's last step, and so may each deletion of one object. */
   storing(store: ObjectStore): ObjectStore {
     return {
       address: store.address,
@@ -51,12 +51,12 @@ export class Life {
     }
   }
 
-  /** What is read, each chunk of which may be the last one. */
+  /** The content as read. Each chunk may be the agent's last step. */
   async *reading(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of content) yield await this.step(() => chunk)
   }
 
-  /** Of an object that is being sent at the death of its sender the end never comes. */
+  /** The content as sent. The end never comes if the sender dies meanwhile. */
   async *#untilDeath(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const chunk of content) {
       if (this.#isDead) await forever()
@@ -80,7 +80,9 @@ function forever(): Promise<never> {
   return new Promise<never>(() => undefined)
 }
 
-/** A story with a death at each step in turn, until no step is left at which to die. @returns how many deaths */
+/**
+ * Plays a story with a death at each step in turn, until no step is left at which to die. @returns the number of deaths
+ */
 export async function atEachStep(isDone: boolean, story: (life: Life, at: number) => Promise<End>): Promise<number> {
   for (let at = 1; ; at += 1) if ((await story(new Life(at, isDone), at)) === 'ended') return at - 1
 }

@@ -7,21 +7,21 @@ import type { AnsweredRow, ThrowAwayServer } from '#agents/ports/throw-away.ts'
 import type { RelayBatch } from './relay-batches.ts'
 
 const lookMs = 250
-/** Looks at an applier that has nothing to do, and of which something still lacks. Two threads of it are asked. */
+/** The number of looks at an applier that has nothing to do while transactions lack. A look asks two threads. */
 const idleLooks = 8
-/** `ER_REPLICA_WORKER_STOPPED_PREVIOUS_THD_ERROR`: a worker that stopped for another one. */
+/** `ER_REPLICA_WORKER_STOPPED_PREVIOUS_THD_ERROR`: a worker that stopped because of another worker. */
 const stoppedForAnother = 'a.LAST_ERROR_NUMBER = 3030'
 
 export interface Applying {
   readonly server: Pick<ThrowAwayServer, 'query'>
   readonly timers: Pick<Timers, 'sleep'>
-  /** What the server has executed so far. */
+  /** Called with the transactions that the server has executed so far. */
   readonly progress: (executed: GtidSet) => void
 }
 
 /**
- * Has the server's own parallel applier execute the relay logs of a batch. Resolves when all of that is executed and
- * the channel is gone; rejects with the applier's words, which name the transaction.
+ * Has the server's own parallel applier execute the relay logs of a batch. Resolves when all are executed and the
+ * channel is gone. Rejects with the applier's words, which name the transaction.
  */
 export async function applyBatch(batch: RelayBatch, applying: Applying): Promise<void> {
   const { server } = applying
@@ -42,8 +42,8 @@ async function start({ channel }: RelayBatch, server: Applying['server']): Promi
 
 /**
  * An applier that fails is started again, since its threads get into each other's way: an XA COMMIT may not find what
- * was prepared a moment before (`XAER_NOTA`, seen with 9.7 without a binlog). One that fails twice in one place cannot
- * go on.
+ * was prepared a moment before (`XAER_NOTA`, seen with 9.7 without a binlog). An applier that fails twice in one place
+ * cannot go on.
  */
 async function untilExecuted(batch: RelayBatch, { server, timers, progress }: Applying): Promise<void> {
   let failedAt: GtidSet | null = null
@@ -80,7 +80,7 @@ interface Seen {
   readonly isIdle: boolean
 }
 
-/** In this order: what is executed is never older than the error or the idleness that was seen. */
+/** The order matters: the executed set is never older than the error or the idleness that was seen. */
 async function look(channel: string, server: Applying['server']): Promise<Seen> {
   const ofChannel = `WHERE a.CHANNEL_NAME = '${channel}'`
   const [coordinator] = await server.query(

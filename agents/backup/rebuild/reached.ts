@@ -4,14 +4,14 @@ import { withHole, type Plan } from '#backup/restore/restore-plan.ts'
 import { counted, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { abbreviated } from '#common/text/words.ts'
 
-/** What a rebuild came to. */
+/** The result of a rebuild. */
 export interface Reached {
   readonly gtids: GtidSet
-  /** When the last transaction was committed that was replayed; null where none was. */
+  /** The commit time of the last replayed transaction; null where none was replayed. */
   readonly lastMs: number | null
 }
 
-/** Where nothing is replayed. */
+/** The result where nothing is replayed. */
 export function reachedByBackup({ backup }: Plan): Reached {
   return { gtids: GtidSet.parse(backup.gtids), lastMs: null }
 }

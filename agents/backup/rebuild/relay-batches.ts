@@ -18,8 +18,8 @@ export interface RelayBatch {
 }
 
 /**
- * Writes what is replayed into a data folder as relay logs, in batches of whole pieces. Each batch is ready when it is
- * given, and what was given before is not needed any more when the next one is asked for.
+ * Writes replayed transactions into a data folder as relay logs, in batches of whole pieces. Each batch is ready when
+ * it is given. A batch is not needed any more when the next batch is asked for.
  */
 export async function* relayBatches(
   replayed: AsyncIterable<Replayed>,
@@ -46,9 +46,11 @@ class Batch {
   readonly #files: RelayLogFiles
   readonly #runs: Run[] = []
   #lastMs = 0
-  /** The piece that is written, and the head of its file; not written before a transaction of that piece comes. */
+  /**
+   * The piece that comes, and the head of its file. The head is not written before a transaction of the piece comes.
+   */
   #piece: { readonly piece: Piece; readonly head: Buffer } | null = null
-  /** What the newest file holds. */
+  /** The piece that the newest file holds. */
   #file: { readonly piece: Piece; readonly head: Buffer } | null = null
 
   constructor(folder: string, number: number) {
@@ -72,7 +74,7 @@ class Batch {
     await this.#files.write(part.bytes)
   }
 
-  /** Nothing where no transaction came. */
+  /** Gives the last batch, or none where no transaction came. */
   async *ended(): AsyncGenerator<RelayBatch, void, void> {
     await this.#files.finish()
     const { channel, firstFile } = this.#files
@@ -83,7 +85,10 @@ class Batch {
     return this.#files.close()
   }
 
-  /** The numbers by which an applier works in parallel begin anew in each binlog file: so does the relay log. */
+  /**
+   * The numbers by which an applier works in parallel begin anew in each binlog file. So each binlog file gets a relay
+   * log.
+   */
   async #beginFile(): Promise<void> {
     if (this.#piece === null || this.#piece === this.#file) return
     if (this.#file === null || !goesOn(this.#file, this.#piece)) await this.#files.begin(this.#piece.head)

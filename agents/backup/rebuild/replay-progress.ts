@@ -5,7 +5,7 @@ import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { counted, say, type Said } from '#common/sentence/sentence.ts'
 import type { TellProgress } from '#agents/ports/server.ts'
 
-/** How far a replay is, how fast, and how long that will take: told once a second. */
+/** Tells once a second how far a replay is, its rate, and the time that is left. */
 export class ReplayProgress {
   readonly #wanted: GtidSet
   readonly #all: number
@@ -22,7 +22,7 @@ export class ReplayProgress {
     this.#beganMs = clock.monotonicMs()
   }
 
-  /** @param executed by the server */
+  /** @param executed the set that the server has executed */
   tell(executed: GtidSet): void {
     const nowMs = this.#clock.monotonicMs()
     if (nowMs - this.#toldMs < 1_000) return

@@ -13,9 +13,10 @@ import { describeReached } from './reached.ts'
 import { rebuilt, type RebuildTools } from './rebuild.ts'
 
 /**
- * Puts a backup, and what the archive has behind that, in the place of an empty data folder, before the cluster has its
- * first primary. All of that grows in a folder of its own, and takes the place of the empty one when everything was
- * read, proven whole and replayed: whatever dies before, nothing has happened, and the manager orders it again.
+ * Puts a backup, with the archive behind the backup, in the place of an empty data folder, before the cluster has its
+ * first primary. The data grow in a folder of their own. That folder takes the place of the empty folder once
+ * everything was read, proven whole and replayed. After a death before that, nothing has happened, and the manager
+ * orders the restore again.
  */
 export class Restoring {
   readonly #parts: Parts
@@ -31,7 +32,7 @@ export class Restoring {
     this.#port = port
   }
 
-  /** At the start of the agent: an earlier one may have died in the middle of a restore. */
+  /** Called at the start of the agent: an earlier agent may have died in the middle of a restore. */
   async takeUp(): Promise<void> {
     await this.#takeNote()
     if (this.#parts.file.current.restored === undefined) this.#againBytes = await this.#parts.volume.halfCopyBytes()
@@ -44,7 +45,7 @@ export class Restoring {
     if (restored !== undefined) await file.update({ restored })
   }
 
-  /** How it goes shows in the observation. `checkOrder` has passed. Throws `REGENT_REFUSED`. */
+  /** Begins a restore; the observation shows the course. `checkOrder` has passed. Throws `REGENT_REFUSED`. */
   begin(order: RestoreOrder): void {
     const { copying, config } = this.#parts
     if (copying.progress !== null) return
@@ -71,7 +72,7 @@ export class Restoring {
       const what = describeReached(plan, await rebuilt(plan, folder, tools))
       await volume.noteRestored(folder, String(what))
       this.#progress(say`starting the server`, 100)
-      // No pass may start a mysqld between.
+      // No pass may start a mysqld in between.
       await this.#converger.alone(async () => {
         await this.#requireNobody()
         await this.#startOn(folder)
@@ -87,8 +88,8 @@ export class Restoring {
   }
 
   /**
-   * A fetch takes hours: a person may have had a cluster begun by force meanwhile, and writes are acknowledged here. No
-   * assignment can come between this and the swap.
+   * A fetch takes hours. A person may have had a cluster begun by force meanwhile, and writes are acknowledged here. No
+   * assignment can come between this check and the swap.
    */
   async #requireNobody(): Promise<void> {
     const { file, server, config } = this.#parts
@@ -131,7 +132,7 @@ export class Restoring {
     changed()
   }
 
-  /** Under its own name: no donor has anything to do with that. */
+  /** The failure has a name of its own: no donor has anything to do with a restore. */
   #failed(failure: unknown): void {
     const { config, world, notices, wake, changed } = this.#parts
     const error = describeError(failure).slice(0, 1_000)
@@ -144,7 +145,7 @@ export class Restoring {
   }
 }
 
-/** The store, the key or the order must be another one first. */
+/** The restore needs another store, another key or another order first. */
 const refusals: ReadonlySet<string> = new Set([
   'REGENT_REFUSED',
   'REGENT_BAD_REQUEST',

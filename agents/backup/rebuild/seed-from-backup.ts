@@ -12,9 +12,11 @@ import { planHere } from './plan-here.ts'
 import { describeReached } from './reached.ts'
 import { rebuilt } from './rebuild.ts'
 
-/** What of the order matters here: where the backups are, and what the copy must not have. */
+/**
+ * The part of an order that matters here: the place of the backups, and the transactions that the copy must not have.
+ */
 export interface SeedFromBackup extends BackupToSeedFrom {
-  /** What only this instance had. */
+  /** Transactions that only this instance had. */
   readonly errant: string
 }
 
@@ -51,7 +53,10 @@ export async function seedFromBackup(
   }
 }
 
-/** A replica joins with a tail, never with a hole: what it lacks then, the primary must still have. '' where it may. */
+/**
+ * Why a replica may not be seeded so; '' where it may. A replica joins with a tail, never with a hole: the primary must
+ * still have what the replica then lacks.
+ */
 export function whyNotToSeed(
   { backup, gtids }: Pick<Plan, 'backup' | 'gtids'>,
   lineage: string,

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, type DecipherGCM } from 'node:crypto'
 import { sized } from './sized.ts'
 
-/** Which part of which backup is sealed: chunks of another one do not open. */
+/** A part of a backup that is sealed: chunks of another part do not open. */
 export interface SealedPart {
   readonly key: Buffer
   /** Counts from 1. */
@@ -13,8 +13,8 @@ const chunkBytes = 1_048_576
 const tagBytes = 16
 
 /**
- * Encrypts in chunks of 1 MiB, each with its own tag. The nonce holds the part, the chunk and whether the chunk is the
- * last of its part: chunks that are changed, left out, put elsewhere, or cut off at the end do not open (the STREAM
+ * Encrypts in chunks of 1 MiB, each with its own tag. The nonce holds the part, the chunk, and whether the chunk is the
+ * last of its part. So chunks that are changed, left out, put elsewhere, or cut off at the end do not open (the STREAM
  * construction of Hoang, Reyhanitabar, Rogaway and Vizár, 2015). A key belongs to one backup, so that no nonce is used
  * twice.
  */
@@ -29,7 +29,7 @@ export async function* sealed(content: AsyncIterable<Uint8Array>, of: SealedPart
   }
 }
 
-/** The reverse. Throws where a chunk is not what was sealed, before a byte of that chunk is given. */
+/** The reverse. Throws for a chunk that was not sealed so, before a byte of that chunk is given. */
 export async function* unsealed(
   content: AsyncIterable<Uint8Array>,
   of: SealedPart,
@@ -69,7 +69,7 @@ function nonceOf(part: number, chunk: number, isLast: boolean): Buffer {
   return nonce
 }
 
-/** Tells of each chunk whether another one follows. Content without a byte has one empty chunk. */
+/** Tells of each chunk whether another chunk follows. Content without a byte has one empty chunk. */
 async function* withLast(
   chunks: AsyncIterable<Buffer>,
 ): AsyncGenerator<{ readonly bytes: Buffer; readonly isLast: boolean }, void, void> {

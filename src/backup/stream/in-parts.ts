@@ -1,5 +1,5 @@
 /**
- * Cuts a stream into pieces of about `bytes`, one after the other: the next piece begins when the one before was read
+ * Cuts a stream into pieces of about `bytes`, one after the other. The next piece begins when the last piece was read
  * to its end. Whole chunks go into a piece, so that a piece may be longer by one chunk.
  */
 export async function* inParts(

@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream'
 
 /**
- * What these give, one after the other. While one is read the next one begins, and makes `chunks` ready: a store takes
- * its time before the first byte. A failure shows where its turn comes, and ends the one that was begun too.
+ * Gives the content of these sources, one after the other. While a source is read the next source begins, and makes
+ * `chunks` ready: a store takes its time before the first byte. A failure shows where the turn of its source comes, and
+ * ends the other source that was begun.
  */
 export async function* oneAhead<T>(
   sources: readonly (() => AsyncIterable<T>)[],
@@ -12,7 +13,8 @@ export async function* oneAhead<T>(
   const begin = (source: (() => AsyncIterable<T>) | undefined): void => {
     if (source === undefined) return
     const readable = Readable.from(source(), { highWaterMark: chunks })
-    // Who reads it is told. Nobody may ever do so.
+    // The reader is told of the error. Perhaps nobody ever reads, and an error without a listener would end the
+    // process.
     readable.on('error', () => undefined)
     readable.read(0)
     begun.push(readable)

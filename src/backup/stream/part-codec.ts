@@ -2,7 +2,7 @@ import { Readable, type Writable } from 'node:stream'
 import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib'
 import { sealed, unsealed, type SealedPart } from './encrypted-chunks.ts'
 
-/** What a part needs to be known by. */
+/** The place of a part, and its key. */
 export interface PartOf {
   /** Counts from 1. */
   readonly part: number
@@ -12,16 +12,17 @@ export interface PartOf {
 
 const { ZSTD_c_compressionLevel: level, ZSTD_c_checksumFlag: checksum } = constants
 /**
- * What zstd gives at once, and how many of these may lie ready. Node gives 16 KiB by default, and asks a thread of its
- * pool for each: that took more of the processor than the decompression itself. In object mode nobody joins them.
+ * The size of zstd's chunks, and the number of chunks that may lie ready. Node gives 16 KiB by default, and asks a
+ * thread of its pool for each: that took more of the processor than the decompression itself. In object mode nobody
+ * joins chunks.
  */
 const output = { chunkSize: 131_072, readableObjectMode: true, readableHighWaterMark: 4 }
 /** Chunks of the source that are read ahead while zstd is at work. */
 const chunksAhead = 2
 
 /**
- * One part of a backup as it is stored: a single zstd frame, encrypted where there is a key. One frame, since Node's
- * decoder ignores what follows the first.
+ * A part of a backup as stored: a single zstd frame, encrypted where there is a key. Node's decoder ignores what
+ * follows the first frame, so a part has only one.
  */
 export function encoded(content: AsyncIterable<Uint8Array>, of: PartOf): AsyncIterable<Uint8Array> {
   const frame = through(content, createZstdCompress({ ...output, params: { [level]: 1, [checksum]: 1 } }))
@@ -29,8 +30,8 @@ export function encoded(content: AsyncIterable<Uint8Array>, of: PartOf): AsyncIt
 }
 
 /**
- * The reverse. Throws where the stored bytes are no such part, and where other than `rawBytes` come out.
- * @param rawBytes what went in
+ * The reverse. Throws for stored bytes that are no such part, and for a part that does not give `rawBytes`.
+ * @param rawBytes the number of bytes that went in
  */
 export async function* decoded(
   stored: AsyncIterable<Uint8Array>,
@@ -54,7 +55,7 @@ function isEncrypted(of: PartOf): of is SealedPart {
   return of.key !== null
 }
 
-/** What comes out of a transform. A failure of the source, or a reader who leaves, ends both. */
+/** The output of a transform. A failure of the source, or a reader who leaves, ends both. */
 async function* through(
   source: AsyncIterable<Uint8Array>,
   transform: ReturnType<typeof createZstdCompress>,
@@ -70,8 +71,8 @@ async function* through(
 }
 
 /**
- * Ends the transform once its last chunk was taken: one that is told of its end while a chunk waits puts an empty frame
- * behind the frame (seen: Node 24.21), of which nobody would notice that the end is missing.
+ * Ends the transform once its last chunk was taken. A transform that is told of its end while a chunk waits puts an
+ * empty frame behind the frame (seen: Node 24.21). Nobody would notice then that the end is missing.
  */
 async function feed(readable: Readable, transform: Writable): Promise<void> {
   for await (const chunk of readable)

@@ -1,4 +1,4 @@
-/** The same bytes in chunks of exactly this size; the last one may be shorter. */
+/** Gives the same bytes in chunks of exactly this size; the last chunk may be shorter. */
 export async function* sized(content: AsyncIterable<Uint8Array>, bytes: number): AsyncGenerator<Buffer, void, void> {
   let held: Uint8Array[] = []
   let length = 0

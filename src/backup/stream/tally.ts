@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** How many bytes went by, and their SHA-256. */
+/** Counts the bytes that went by, and makes their SHA-256. */
 export class Tally {
   readonly #hash = createHash('sha256')
   #bytes = 0
@@ -9,7 +9,7 @@ export class Tally {
     return this.#bytes
   }
 
-  /** Hexadecimal; asked once, at the end. */
+  /** The sum in hexadecimal digits; asked once, at the end. */
   sum(): string {
     return this.#hash.digest('hex')
   }

@@ -13,7 +13,7 @@ export interface PartsSource {
   readonly signal: AbortSignal
 }
 
-/** Of the next part, made ready while one is read. */
+/** Chunks of the next part that are made ready while a part is read. */
 const chunksAhead = 4
 
 /**
