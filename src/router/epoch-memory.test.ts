@@ -113,6 +113,23 @@ it('What is forgotten is written over by what is known next, be it lower', async
   await settled(path, 1)
 })
 
+it('What is forgotten while it is written is written over, too', async () => {
+  const held: (() => void)[] = []
+  const epochs: number[] = []
+  const { open } = await aFile({
+    write: async (_, value) => {
+      epochs.push((value as { epoch: number }).epoch)
+      await new Promise<void>((resolve) => held.push(resolve))
+    },
+  })
+  const memory = await open()
+  memory.note(9)
+  memory.forget()
+  memory.note(1)
+  held.shift()?.()
+  await expect.poll(() => epochs).toEqual([9, 1])
+})
+
 it('A folder that stands where the file should be is said to be there, and the epoch counts', async () => {
   const { path, warned, open } = await aFile()
   await mkdir(path)

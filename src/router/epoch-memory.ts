@@ -79,7 +79,8 @@ export class EpochFile implements EpochMemory {
       while (this.#highest > this.#written) {
         const epoch = this.#highest
         await write(path, { version: 1, cluster: digestOf(secret), epoch })
-        this.#written = epoch
+        // An epoch that was forgotten meanwhile is in the file, and must be written over.
+        if (this.#highest >= epoch) this.#written = epoch
       }
     } catch (error) {
       warn(say`the epoch by which this router leads is not written down: ${described(error)}`)
