@@ -3,14 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CellName } from './cells.ts'
-import {
-  after,
-  itKeepsTheContract,
-  itNamesWhatIsDamaged,
-  itSettlesWhoLeads,
-  itTakesADamagedLease,
-  shop,
-} from './contract.ts'
+import { after, itKeepsTheContract, itNamesWhatIsDamaged, itTakesADamagedLease, shop } from './contract.ts'
+import { itSettlesWhoLeads } from './leadership-contract.ts'
 import { fileStore } from './file.ts'
 
 describe('The file store', () => {

@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { emptyNotes } from '#failover/protocol/notes.ts'
 import type { CellName } from './cells.ts'
-import {
-  itKeepsTheContract,
-  itNamesWhatIsDamaged,
-  itSettlesWhoLeads,
-  itTakesADamagedLease,
-  shop,
-  after,
-} from './contract.ts'
+import { itKeepsTheContract, itNamesWhatIsDamaged, itTakesADamagedLease, shop, after } from './contract.ts'
+import { itSettlesWhoLeads } from './leadership-contract.ts'
 import { memoryStore, type MemoryCells } from './memory.ts'
 
 describe('The memory store', () => {
