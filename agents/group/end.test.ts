@@ -55,9 +55,7 @@ const looks = (what: () => boolean) => vi.waitUntil(what, { timeout: 5_000 })
 describe('A member of a group whose pod ends', () => {
   it('as primary waits for another member to take over, and never counts on acknowledgements', async () => {
     const { parts, server } = await ending({})
-    await looks(
-      () => String(parts.course.converged.sentence) === 'the pod ends: it waits for another member to take over',
-    )
+    await looks(() => String(parts.course.converged.sentence) === 'mysqld stops once another member is primary')
     expect(server.calls).toEqual([])
   })
 
@@ -80,9 +78,7 @@ describe('A member of a group whose pod ends', () => {
     const versions = { 'shop-0': '8.4.6', 'shop-1': '8.4.6' }
     for (const members of [undefined, { 'shop-0': 'ONLINE', 'shop-1': 'RECOVERING', 'shop-2': 'ONLINE' } as const]) {
       const { parts, server } = await ending({ versions, ...(members && { members }) })
-      await looks(
-        () => String(parts.course.converged.sentence) === 'the pod ends: it waits for another member to take over',
-      )
+      await looks(() => String(parts.course.converged.sentence) === 'mysqld stops once another member is primary')
       expect(server.calls).toEqual([])
       watches?.stop()
     }
@@ -96,7 +92,9 @@ describe('A member of a group whose pod ends', () => {
 
   it('as secondary waits to be let out of the record, then leaves the group before its server stops', async () => {
     const { parts, server } = await ending({ primary: 'shop-1' })
-    await looks(() => String(parts.course.converged.sentence) === 'the pod ends: it waits to be let out of the group')
+    await looks(
+      () => String(parts.course.converged.sentence) === 'mysqld stops once the instance does not count in the group',
+    )
     expect(server.calls).toEqual([])
     await parts.file.update({ assignment: replicaOfEpoch3 })
     await looks(() => server.calls.includes('shutdown'))

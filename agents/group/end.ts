@@ -28,10 +28,10 @@ export function waitsToEnd(
   const own = ownMember(server.group, server.uuid)
   if (own?.state !== 'ONLINE') return null
   if (own.role === 'PRIMARY')
-    return waitedMs < handOverWithin(server.group, own)
-      ? say`the pod ends: it waits for another member to take over`
-      : null
-  return counts(file.current) && waitedMs < leaveMs ? say`the pod ends: it waits to be let out of the group` : null
+    return waitedMs < handOverWithin(server.group, own) ? say`mysqld stops once another member is primary` : null
+  return counts(file.current) && waitedMs < leaveMs
+    ? say`mysqld stops once the instance does not count in the group`
+    : null
 }
 
 function counts({ assignment }: Pick<StoredState, 'assignment'>): boolean {

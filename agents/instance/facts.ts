@@ -271,6 +271,8 @@ export const facts = {
     pod: { termination: { sinceMs: pod.termination?.sinceMs ?? 0, stopping: true } },
   }),
   left: (left: Pick<Pod, 'hasLeft'>): Change => ({ pod: left }),
+  restartAsked: (asked: Pick<Pod, 'restartsUntilMs'>): Change => ({ pod: asked }),
+  restartOver: (): Change => ({ pod: { restartsUntilMs: null } }),
 } satisfies Readonly<Record<string, (found: never, known: Known, life: Life) => Change>>
 
 export type FactName = keyof typeof facts

@@ -225,6 +225,8 @@ export interface Pod {
   readonly leavesUntilMs: number
   /** The instance has left its cluster, or is just leaving for good: it stays out until it is told to come back. */
   readonly hasLeft: boolean
+  /** A person wants mysqld to stop in order and to start again, and has the wish until then; null for no wish. */
+  readonly restartsUntilMs: number | null
 }
 
 /** Why the primary keeps itself closed; null where nothing does. */
@@ -295,6 +297,6 @@ export function nothingKnown(nowMs: number): Known {
       expelling: null,
       expellingSilent: new Set(),
     },
-    pod: { termination: null, leavesUntilMs: -Infinity, hasLeft: false },
+    pod: { termination: null, leavesUntilMs: -Infinity, hasLeft: false, restartsUntilMs: null },
   }
 }

@@ -31,6 +31,12 @@ export function isLeaving({ pod, process, file, world }: LeavingParts): boolean 
   return !isDeadPrimary && world.clock.monotonicMs() < pod.leavesUntilMs
 }
 
+/** Whether mysqld is to stop for a restart, or stops for one. A wish that comes to nothing in time is over. */
+export function isRestarting({ pod, world }: Pick<Parts, 'pod' | 'world'>): boolean {
+  if (pod.restartsUntilMs === null) return false
+  return pod.termination?.stopping === true || world.clock.monotonicMs() < pod.restartsUntilMs
+}
+
 function hasLeft({ pod, process, course }: LeavingParts): LeavingAnswer {
   if (pod.hasLeft && isDown(process)) return { done: true, sentence: say`it has left, and its mysqld is stopped` }
   return { done: false, sentence: pod.hasLeft ? say`its mysqld stops` : course.converged.sentence }

@@ -59,6 +59,18 @@ export const hearing: { readonly [N in WordName]: (ears: Ears, said: Word<N>) =>
       )
     return hearLeaving(parts, leaves)
   },
+  restart({ parts, heardOfLeaving }, said) {
+    requireForHere(parts, 'restart', said)
+    const { config, process } = parts
+    if (process.isClosedBySql === true || (config.far !== undefined && config.far.start === undefined))
+      throw new RegentError(
+        'REGENT_FAR_CANNOT',
+        say`Regent could stop mysqld at the host of ${config.instance}, and has no command that starts mysqld there`,
+      )
+    heardOfLeaving()
+    learn(parts, { fact: 'restartAsked', restartsUntilMs: parts.world.clock.monotonicMs() + said.withinMs })
+    return {}
+  },
   leaseVote: ({ parts }, request) => vote(parts, request),
   backUp({ parts, backUp }, said) {
     requireForHere(parts, 'backUp', said)

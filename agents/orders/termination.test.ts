@@ -62,7 +62,7 @@ describe('An instance whose pod ends', () => {
   it('waits to be let out of the sync set', async () => {
     const server = new ScriptedServer(aServerState())
     const { parts } = await begin('replica', server, { counted: true })
-    await vi.waitUntil(() => /let out of the sync set/.test(String(parts.course.converged.sentence)), {
+    await vi.waitUntil(() => /out of the sync set/.test(String(parts.course.converged.sentence)), {
       timeout: 60_000,
     })
     expect(server.calls).toEqual([])
@@ -73,7 +73,9 @@ describe('An instance whose pod ends', () => {
   it('waits for another to take over where it is the primary, and never shuts it down', async () => {
     const server = new ScriptedServer(aServerState())
     const { parts, process } = await begin('primary', server)
-    await vi.waitUntil(() => /another to take over/.test(String(parts.course.converged.sentence)), { timeout: 60_000 })
+    await vi.waitUntil(() => /another instance is primary/.test(String(parts.course.converged.sentence)), {
+      timeout: 60_000,
+    })
     expect(process.state).toBe('running')
     settable(parts).pod.termination = { sinceMs: -1e9, stopping: false }
     await vi.waitUntil(() => process.state === 'dead', { timeout: 60_000 })
@@ -84,7 +86,7 @@ describe('An instance whose pod ends', () => {
     'waits for another to take over where it is a primary whose mysqld is %s, and is ended once that took too long',
     async (state) => {
       const { parts, process } = await begin('primary', new ScriptedServer(aServerState()), { state })
-      await vi.waitUntil(() => /another to take over/.test(String(parts.course.converged.sentence)), {
+      await vi.waitUntil(() => /another instance is primary/.test(String(parts.course.converged.sentence)), {
         timeout: 60_000,
       })
       expect(process.state).toBe(state)
@@ -124,7 +126,7 @@ describe('An instance that leaves for a caller', () => {
 
   it('stops in order once it does not count, stays down, and does not end its pod', async () => {
     const { parts, server, process, launcher } = await beginLeaving('replica', { counted: true })
-    await vi.waitUntil(() => /let out of the sync set/.test(String(parts.course.converged.sentence)), {
+    await vi.waitUntil(() => /out of the sync set/.test(String(parts.course.converged.sentence)), {
       timeout: 60_000,
     })
     settable(parts).pod.termination = { sinceMs: -1e9, stopping: false }
@@ -151,10 +153,14 @@ describe('An instance that leaves for a caller', () => {
   it('is never ended as the primary, however long it waits, and starts again where it dies', async () => {
     const { parts, process, server } = await beginLeaving('primary')
     await parts.file.update({ assignment: { ...primaryOfEpoch3, acks: 0, counted: [] } })
-    await vi.waitUntil(() => /another to take over/.test(String(parts.course.converged.sentence)), { timeout: 60_000 })
+    await vi.waitUntil(() => /another instance is primary/.test(String(parts.course.converged.sentence)), {
+      timeout: 60_000,
+    })
     settable(parts).pod.termination = { sinceMs: -1e9, stopping: false }
     settable(parts).course.converged = { ...parts.course.converged, sentence: '' }
-    await vi.waitUntil(() => /another to take over/.test(String(parts.course.converged.sentence)), { timeout: 60_000 })
+    await vi.waitUntil(() => /another instance is primary/.test(String(parts.course.converged.sentence)), {
+      timeout: 60_000,
+    })
     expect(process.state).toBe('running')
     process.state = 'dead'
     await vi.waitUntil(() => parts.pod.termination === null, { timeout: 60_000 })
@@ -190,5 +196,61 @@ describe('An instance that leaves for a caller', () => {
     termination.watch(watches)
     await vi.waitUntil(() => process.state === 'dead' && parts.pod.termination === null, { timeout: 60_000 })
     expect(parts.pod.hasLeft).toBe(false)
+  })
+})
+
+describe('An instance whose mysqld a person wants restarted', () => {
+  async function beginRestarting(assignment: 'primary' | 'replica', more: { counted?: boolean } = {}) {
+    const server = new ScriptedServer(aServerState())
+    const scene = await begin(assignment, server, more)
+    scene.launcher.terminating = false
+    settable(scene.parts).pod.restartsUntilMs = Infinity
+    const last = () => String(scene.parts.notices.list.at(-1)?.sentence)
+    return { ...scene, server, last }
+  }
+
+  it('stops in order once it does not count, and starts again as soon as mysqld is down', async () => {
+    const { parts, server, process, launcher, last } = await beginRestarting('replica', { counted: true })
+    await vi.waitUntil(() => /out of the sync set/.test(String(parts.course.converged.sentence)), { timeout: 60_000 })
+    await parts.file.update({ assignment: replicaOfEpoch3 })
+    await vi.waitUntil(() => server.calls.includes('shutdown'), { timeout: 60_000 })
+    expect(server.calls).toEqual(['stopReceiver', 'shutdown'])
+    expect(parts.file.current.stoppedInOrder).toBe(true)
+    process.state = 'dead'
+    await vi.waitUntil(() => parts.pod.termination === null, { timeout: 60_000 })
+    expect(last()).toBe('mysqld stopped in order, and starts again')
+    expect(parts.pod).toMatchObject({ restartsUntilMs: null, hasLeft: false })
+    expect(launcher.quits).toBe(0)
+  })
+
+  it('goes on once the time of the wish is over, and says what it waited for', async () => {
+    const { parts, server, process, last } = await beginRestarting('primary')
+    await vi.waitUntil(() => /another instance is primary/.test(String(parts.course.converged.sentence)), {
+      timeout: 60_000,
+    })
+    settable(parts).pod.restartsUntilMs = -Infinity
+    await vi.waitUntil(() => parts.pod.termination === null, { timeout: 60_000 })
+    expect(last()).toBe('mysqld is not restarted, for its time is over: mysqld stops once another instance is primary')
+    expect(parts.pod.restartsUntilMs).toBeNull()
+    expect([process.state, ...server.calls]).toEqual(['running'])
+  })
+
+  it('is not held up by the end of that time while mysqld stops', async () => {
+    const { parts, server, process } = await beginRestarting('replica')
+    await vi.waitUntil(() => server.calls.includes('shutdown'), { timeout: 60_000 })
+    settable(parts).pod.restartsUntilMs = -Infinity
+    await termination?.look()
+    expect(parts.pod.termination).toMatchObject({ stopping: true })
+    process.state = 'dead'
+    await vi.waitUntil(() => parts.pod.termination === null, { timeout: 60_000 })
+  })
+
+  it('ends where its pod ends meanwhile', async () => {
+    const { launcher, server, process } = await beginRestarting('replica')
+    await vi.waitUntil(() => server.calls.includes('shutdown'), { timeout: 60_000 })
+    launcher.terminating = true
+    await termination?.look()
+    process.state = 'dead'
+    await vi.waitUntil(() => launcher.quits === 1, { timeout: 60_000 })
   })
 })

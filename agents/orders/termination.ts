@@ -2,7 +2,7 @@ import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import type { Watches } from '#common/watch/watches.ts'
 import type { Converger } from '../converge/converger.ts'
-import { isLeaving } from '../instance/leaving.ts'
+import { isLeaving, isRestarting } from '../instance/leaving.ts'
 import { isDown } from '../ports/process.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
@@ -17,20 +17,27 @@ const lookMs = 200
 /** An orderly stop of mysqld, before it is killed. */
 const shutdownMs = 30_000
 
-const sentences = {
+/** Why an instance ends: its pod was told to, a caller wants it to leave its cluster, or a person wants a restart. */
+type Reason = 'told' | 'leaves' | 'restarts'
+
+const ends: Readonly<Record<Reason, Sentence>> = {
   told: say`the pod was told to end: the instance hands over and stops`,
   leaves: say`a caller wants the instance to leave its cluster: the instance hands over and stops`,
-  began: say`the pod stays: its container began again`,
-  stays: say`the instance stays: its caller is gone, or wants it back`,
-} as const
+  restarts: say`a person wants mysqld restarted: the instance hands over and stops`,
+}
+const stays: Readonly<Record<Reason, Sentence>> = {
+  told: say`the pod stays: its container began again`,
+  leaves: say`the instance stays: its caller is gone, or wants it back`,
+  restarts: say`mysqld stopped in order, and starts again`,
+}
 
 /**
  * Ends the instance when its pod is told to end, or a caller wants the instance to leave its cluster. The observation
  * says so, and the manager moves the primary elsewhere and takes a replica out of the sync set, or a member out of its
  * group. Then mysqld stops: in order, or killed where a stop in order would acknowledge what waits (docs/why/safety.md,
  * "A stop nobody ordered"), as its mode says. Where the pod ends nothing depends on the manager: what was not done in
- * time was only courtesy to clients. An instance that leaves for a caller has time: a primary does not stop for that,
- * nor a replica that counts.
+ * time was only courtesy to clients. An instance that leaves for a caller, or restarts for a person, has time: neither
+ * a primary nor a replica that counts stops for that.
  */
 export class Termination implements Watch {
   readonly name = 'whether the instance is to end'
@@ -41,6 +48,8 @@ export class Termination implements Watch {
   #isWatched = false
   /** Its pod was told to end. */
   #isTold = false
+  /** Why it ends now; null where it stays. */
+  #reason: Reason | null = null
   #isOver = false
   /** When its server was told to stop in order. */
   #stoppingSinceMs = 0
@@ -71,18 +80,36 @@ export class Termination implements Watch {
   async #notice(): Promise<void> {
     const { pod, notices, world, changed } = this.#parts
     const isTold = (await this.#port?.isTerminating()) ?? false
-    const wasTold = this.#isTold
     // Told now what left before, or its container began again.
-    if (isTold !== wasTold) this.#isOver = false
+    if (isTold !== this.#isTold) this.#isOver = false
     this.#isTold = isTold
-    const isAsked = isTold || isLeaving(this.#parts)
-    if (isAsked === (pod.termination !== null)) return
+    const reason = this.#reasonNow()
+    if ((reason !== null) === (pod.termination !== null)) {
+      this.#reason = reason
+      return
+    }
     const sinceMs = world.clock.monotonicMs()
-    learn(this.#parts, isAsked ? { fact: 'endBegan', sinceMs } : { fact: 'endTakenBack' })
+    const sentence = reason === null ? this.#whyItStays() : ends[reason]
+    learn(this.#parts, reason === null ? { fact: 'endTakenBack' } : { fact: 'endBegan', sinceMs })
     this.#isOver = false
-    notices.add('Terminating', isAsked ? sentences[isTold ? 'told' : 'leaves'] : sentences[wasTold ? 'began' : 'stays'])
+    this.#reason = reason
+    notices.add('Terminating', sentence)
     changed()
     this.#converger.wake()
+  }
+
+  #reasonNow(): Reason | null {
+    if (this.#isTold) return 'told'
+    if (isLeaving(this.#parts)) return 'leaves'
+    return isRestarting(this.#parts) ? 'restarts' : null
+  }
+
+  /** A wish for a restart that ran out has nothing to do with the next one. */
+  #whyItStays(): Sentence {
+    if (this.#reason !== 'restarts') return stays[this.#reason ?? 'leaves']
+    if (this.#parts.pod.restartsUntilMs === null) return stays.restarts
+    learn(this.#parts, { fact: 'restartOver' })
+    return say`mysqld is not restarted, for its time is over: ${this.#whyWaits() ?? say`the instance was to stop just now`}`
   }
 
   async #proceed(): Promise<void> {
@@ -95,13 +122,14 @@ export class Termination implements Watch {
       learn(this.#parts, { fact: 'converged', sentence: waits })
       return changed()
     }
-    learn(this.#parts, { fact: 'left', hasLeft: !this.#isTold })
+    if (this.#reason !== 'restarts') learn(this.#parts, { fact: 'left', hasLeft: this.#reason === 'leaves' })
     if (mode.isKilledAtEnd()) await process.kill()
     else await this.#stopInOrder()
   }
 
   /** mysqld is down. A primary that died meanwhile does not leave: another one takes over, or it starts again. */
   async #ends(): Promise<void> {
+    if (this.#reason === 'restarts') return learn(this.#parts, { fact: 'restartOver' })
     if (this.#isTold) await this.#port?.quit()
     else if (!isLeaving(this.#parts)) return
     learn(this.#parts, { fact: 'left', hasLeft: !this.#isTold })
@@ -111,9 +139,9 @@ export class Termination implements Watch {
   #whyWaits(): Sentence | null {
     const { mode } = this.#converger
     if (this.#isTold) return mode.waitsToEnd(this.#waitedMs())
-    return this.#parts.file.current.assignment?.role === 'primary'
-      ? say`the instance leaves: it waits for another to take over`
-      : mode.waitsToEnd(0)
+    if (this.#parts.file.current.assignment?.role === 'primary')
+      return say`mysqld stops once another instance is primary`
+    return mode.waitsToEnd(0)
   }
 
   #waitedMs(): number {

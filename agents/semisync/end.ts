@@ -16,9 +16,9 @@ export function waitsToEnd(parts: Pick<Parts, 'file' | 'observer' | 'process'>, 
   if (assignment === null) return null
   if (assignment.role === 'primary')
     return assignment.acks > 0 && waitedMs < successorMs(parts)
-      ? say`the pod ends: it waits for another to take over`
+      ? say`mysqld stops once another instance is primary`
       : null
-  return assignment.counted && waitedMs < leaveMs ? say`the pod ends: it waits to be let out of the sync set` : null
+  return assignment.counted && waitedMs < leaveMs ? say`mysqld stops once the instance is out of the sync set` : null
 }
 
 /** A server that starts can have nobody connected yet. */

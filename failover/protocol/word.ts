@@ -13,7 +13,7 @@ import {
   type RestoreWindow,
   type StoredBackups,
 } from './stored-backups.ts'
-import { atLeast, count, forgetful, gtids, member, message, name, version } from './message.ts'
+import { atLeast, count, duration, forgetful, gtids, member, message, name, version } from './message.ts'
 
 /** What an agent is told or asked without being ordered anything, by a manager that leads or by a peer. */
 interface WordEntry<T> {
@@ -94,6 +94,13 @@ const table = {
 
   /** A peer has a caller who wants this instance to leave its cluster, or to come back. Said again and again. */
   leaving: word('/v1/leaving', objectOf({ version, cluster: name, instance: name, leaves: anyBoolean })),
+
+  /**
+   * A person wants mysqld restarted: stop in order, as for a pod that ends, once another is primary and the instance
+   * does not count, and start again. A wish that comes to nothing within this time is over. An older agent does not
+   * know the route.
+   */
+  restart: word('/v1/restart', objectOf({ version, cluster: name, member, withinMs: duration })),
 
   /** A peer's question: do you know of an epoch newer than mine? */
   leaseVote: word('/v1/lease-vote', objectOf({ version, cluster: name, asking: name, epoch: atLeast(0) })),

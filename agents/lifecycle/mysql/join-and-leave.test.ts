@@ -76,7 +76,7 @@ describe('memberLeave', () => {
     settable(parts).course.converged = {
       revision: 1,
       done: false,
-      sentence: say`the pod ends: it waits to be let out of the sync set`,
+      sentence: say`mysqld stops once the instance is out of the sync set`,
     }
     expect(await call(parts, 'memberLeave')).toMatch(/^shop-0 has not left: .*sync set: timedOut$/)
   })
