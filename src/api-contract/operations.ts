@@ -174,6 +174,12 @@ const table = {
     body: { instance: instance('What it alone has is archived, and its data are replaced.') },
     deadlineMs: 15_000,
   }),
+  restart: operation({
+    summary: 'Restart mysqld of an instance in order; a primary hands over first',
+    body: { instance: instance('Its mysqld stops in order, and starts again.') },
+    // A primary may need a switchover first.
+    deadlineMs: 90_000,
+  }),
   'test-hooks': operation({
     summary: 'Run the hooks with an example of what they are told, marked as a test',
     body: {

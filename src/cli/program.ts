@@ -20,6 +20,7 @@ import { addRecoveries } from './commands/views/recoveries.ts'
 import { addRemoteAgents } from './commands/programs/remote-agents.ts'
 import { addReplace } from './commands/operations/replace.ts'
 import { addReseed } from './commands/operations/reseed.ts'
+import { addRestart } from './commands/operations/restart.ts'
 import { addRouter } from './commands/programs/router.ts'
 import { addSwitchover } from './commands/operations/switchover.ts'
 import { addTopology } from './commands/views/topology.ts'
@@ -42,6 +43,7 @@ export function buildProgram(io: Io, jsonErrors = false): Command {
     addFence,
     addReplace,
     addReseed,
+    addRestart,
     addHooks,
     addBackup,
     addRestore,

@@ -62,6 +62,7 @@ const routes = [
   'post /api/v1/clusters/{cluster}/rehearse',
   'post /api/v1/clusters/{cluster}/replace',
   'post /api/v1/clusters/{cluster}/reseed',
+  'post /api/v1/clusters/{cluster}/restart',
   'post /api/v1/clusters/{cluster}/resume',
   'post /api/v1/clusters/{cluster}/scale',
   'post /api/v1/clusters/{cluster}/switchover',

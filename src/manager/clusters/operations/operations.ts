@@ -10,6 +10,7 @@ import type { Performer } from './performer.ts'
 import { rehearse } from './rehearse.ts'
 import { replace } from './replace.ts'
 import { reseed } from './reseed.ts'
+import { restart } from './restart.ts'
 import { scale } from './scale.ts'
 import { switchover } from './switchover.ts'
 import { testHooks } from './test-hooks.ts'
@@ -29,6 +30,7 @@ const performers: { readonly [N in OperationName]: Performer<N> } = {
   scale,
   replace,
   reseed,
+  restart,
   'test-hooks': testHooks,
 }
 
