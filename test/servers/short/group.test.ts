@@ -1,10 +1,11 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { byHand } from '#test/support/by-hand.ts'
 import { runEpisode } from '#test/support/episode.ts'
 import { withCluster } from '#test/support/with-cluster.ts'
 import { Writer } from '#test/support/writer.ts'
 import { expectBelow } from '#test/support/expect-below.ts'
 import { troublesOf } from '#test/support/troubles.ts'
+import { restarts } from './restarts.ts'
 
 const shop = withCluster({ spec: { mode: 'group', reseed: 'manual' } })
 const all = ['shop-0', 'shop-1', 'shop-2']
@@ -135,6 +136,8 @@ it('A switchover to the primary, to nobody there is, or to one that is away is r
   await cluster.fault(away, 'start')
   await cluster.whole()
 })
+
+describe('A restart', () => restarts(shop))
 
 it('After the loss of every server and agent the group is formed anew once all have answered, in whatever order they start', async () => {
   const cluster = shop.current
