@@ -2,14 +2,20 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { expect, onTestFinished } from 'vitest'
 import { KeyRing } from '#backup/keys/key-ring.ts'
-import type { Manifest } from '#backup/objects/manifest.ts'
+import { manifestText, type Manifest } from '#backup/objects/manifest.ts'
 import { keyOf } from '#backup/objects/object-key.ts'
 import { openingText } from '#backup/objects/opening.ts'
 import { writeStored } from '#backup/objects/stored-json.ts'
 import { aPiece } from '#backup/objects/testing.ts'
+import { sized } from '#backup/stream/sized.ts'
+import { readParts } from '#backup/transfer/read-parts.ts'
+import { readManifest } from '#backup/transfer/stored-manifests.ts'
+import { writeParts } from '#backup/transfer/write-parts.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
 import type { ThrowAwayPort } from '../ports/throw-away.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
@@ -52,10 +58,13 @@ export async function aFolder(): Promise<string> {
   return folder
 }
 
-/** A replica whose server copies itself into two files. */
+/** Content by path. */
+export type Files = Readonly<Record<string, Buffer>>
+
+/** A replica whose server copies itself into two files, and more. */
 export async function aReplica(
   store: MemoryStore,
-  { withKey = null as Buffer | null, of = lineage, content = Buffer.alloc(3 * mebibyte, 'x') } = {},
+  { withKey = null as Buffer | null, of = lineage, content = Buffer.alloc(3 * mebibyte, 'x'), more = {} } = {},
 ) {
   const folder = join(await aFolder(), 'data.stream')
   const server = new ScriptedServer({ ...aServerState(), readOnly: true, superReadOnly: true, offlineMode: false })
@@ -63,6 +72,10 @@ export async function aReplica(
     await mkdir(to)
     await writeFile(join(to, 'mysql.ibd'), 'dictionary')
     await writeFile(join(to, 'ibdata1'), content)
+    for (const [file, bytes] of Object.entries<Buffer>(more)) {
+      await mkdir(dirname(join(to, file)), { recursive: true })
+      await writeFile(join(to, file), bytes)
+    }
   }
   const parts = await testParts(server, {
     process: new ScriptedProcess(),
@@ -81,6 +94,19 @@ export async function aReplica(
     open: async () => ({ store, key: withKey && new KeyRing([withKey]) }),
   })
   return { parts, backUp, folder, server }
+}
+
+/** The same backup in parts of so many bytes, which begin and end wherever that is. */
+export async function inSmallParts(store: MemoryStore, partBytes: number): Promise<Manifest> {
+  const manifest = await readManifest(store, 'shop', name)
+  const partKey = (part: number) => keyOf({ kind: 'part', cluster: 'shop', name, part })
+  const how = { store, keyOf: partKey, key: null, signal: new AbortController().signal }
+  const stream = await buffer(readParts(manifest, how))
+  const chunks = sized(Readable.from([stream]), partBytes)
+  const parts = await writeParts(chunks, { ...how, partBytes, progress: () => undefined })
+  const again = { ...manifest, ...parts }
+  store.objects.set(keyOf({ kind: 'manifest', cluster: 'shop', name }), Buffer.from(manifestText(again)))
+  return again
 }
 
 export async function ended({ parts }: Awaited<ReturnType<typeof aReplica>>) {

@@ -6,6 +6,8 @@ export interface VolumeLayout {
   readonly dataDir: string
   /** A copy of another instance grows here until it takes the place of `dataDir`. */
   readonly seedDir: string
+  /** Which parts of a backup are in `seedDir`, as far as an agent may go on with those. */
+  readonly seedJournal: string
   /** What a copy took the place of, while that is removed. */
   readonly oldDir: string
   /** What a copy took the place of, until that is proven. */
@@ -46,6 +48,7 @@ export function volumeLayout(volume: string): VolumeLayout {
     volume,
     dataDir: join(volume, 'data'),
     seedDir: join(volume, 'data.seed'),
+    seedJournal: join(volume, 'data.seed.parts'),
     oldDir: join(volume, 'data.old'),
     besideDir: join(volume, 'data.beside'),
     streamDir: join(volume, 'data.stream'),

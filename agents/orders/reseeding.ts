@@ -4,7 +4,7 @@ import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
 import { backupAsDonor } from '#topology/snapshot/copies.ts'
 import type { ReseedOrder } from '#failover/protocol/order.ts'
-import { seedFromBackup } from '../backup/rebuild/seed-from-backup.ts'
+import { seedFromBackup, type Seed } from '../backup/rebuild/seed-from-backup.ts'
 import { pruneArchives } from '../guard/archive-keeping.ts'
 import type { Converger } from '../converge/converger.ts'
 import { vanishedDonorMs } from '#failover/protocol/timings.ts'
@@ -178,8 +178,7 @@ export class Seeding {
 
   async #copyBeside(order: ReseedOrder, own: GtidSet | null): Promise<Said> {
     const { volume } = this.#parts
-    const folder = await volume.freshSeedFolder()
-    const from = await this.#fill(order, folder)
+    const { folder, from } = await this.#filled(order)
     this.#progress(order, say`swapping`, 100)
     await this.#archiveSince(order, own)
     if (order.beside === true) {
@@ -215,16 +214,18 @@ export class Seeding {
     await this.#archive(order, (await this.#holds()).subtract(own).subtract(parseGtidSet(order.sourceHolds)))
   }
 
-  /** Fills the folder; resolves to the name of what the folder is a copy of then. */
-  async #fill(order: ReseedOrder, folder: string): Promise<Said> {
+  /** A folder with a copy. */
+  async #filled(order: ReseedOrder): Promise<Seed> {
     if (order.backup === undefined) {
-      await this.#clone(order, (donor, told, signal) => this.#parts.server.cloneInto(folder, donor, told, signal))
-      return say`${order.donor.instance}`
+      const { server, volume } = this.#parts
+      const folder = await volume.freshSeedFolder()
+      await this.#clone(order, (donor, told, signal) => server.cloneInto(folder, donor, told, signal))
+      return { folder, from: say`${order.donor.instance}` }
     }
     return seedFromBackup(
       this.#parts,
       this.#backups,
-      { ...order.backup, errant: order.errant ?? '', folder },
+      { ...order.backup, errant: order.errant ?? '' },
       { signal: this.#stop.signal, progress: (stage, percent) => this.#progress(order, stage, percent) },
     )
   }

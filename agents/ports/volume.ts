@@ -1,4 +1,5 @@
-import type { Heard } from '#common/sentence/sentence.ts'
+import type { PartEnd } from '#common/files/part-end.ts'
+import type { Heard, Said } from '#common/sentence/sentence.ts'
 import type { GtidNumber } from '#topology/gtid/gtid-number.ts'
 import type { FoundTail } from './tail.ts'
 import type { BinlogPlace } from '#topology/snapshot/observation.ts'
@@ -63,6 +64,36 @@ export interface BinlogRange {
  */
 export type RelayLogPart = { readonly head: Buffer } | { readonly bytes: Buffer }
 
+/** Which copy a folder is filled with. */
+export interface CopyName {
+  /** In words. */
+  readonly what: Said
+  /** SHA-256 of all that says what the copy is: another one has another. */
+  readonly digest: string
+}
+
+/** The first parts of a copy, in a folder where an agent that ended had them. */
+export interface KeptCopy {
+  readonly folder: string
+  readonly end: PartEnd
+  /** The stream up to there, as it came. */
+  readonly read: () => AsyncIterable<Buffer>
+}
+
+/** What an agent that ended left of a copy: it can be gone on with, or why not. */
+export type HalfCopy =
+  { readonly kept: KeptCopy } | { readonly kept: null; readonly bytes: number; readonly whyNot: Said }
+
+/** A copy that comes as a tar in parts. */
+export interface CopyInParts {
+  /** Null where nothing is kept of the copy if the agent ends. */
+  readonly name: CopyName | null
+  /** What is kept comes again at the beginning, out of the folder. */
+  readonly kept: KeptCopy | null
+  /** @param ended is called before the first byte behind a part comes */
+  readonly read: (ended: (end: PartEnd) => void) => AsyncIterable<Buffer>
+}
+
 /** The instance's volume while mysqld may be dead: binlogs, relay logs, archives, free space. */
 export interface VolumePort {
   /** Fsyncs the relay logs and their index: what is reported as held must survive a power cut. */
@@ -123,8 +154,9 @@ export interface VolumePort {
    */
   swapIn(from: string): Promise<void>
   /**
-   * After an agent that died: a data folder whose place was not taken yet has its place back. A half copy, and a data
-   * folder that was still being removed, get names that nobody uses. Only before anybody may copy.
+   * After an agent that died: a data folder whose place was not taken yet has its place back. A half copy that nobody
+   * can go on with, and a data folder that was still being removed, get names that nobody uses. Only before anybody may
+   * copy.
    */
   setUnusedAside(): Promise<void>
   /** Removes what was set aside; resolves to whether there was anything. */
@@ -143,16 +175,21 @@ export interface VolumePort {
    * Undefined where a copy is made beside the data.
    */
   readyForCopyOver?(): Promise<void>
-  /** Bytes of a copy that an agent was making when the agent died; 0 for none. */
+  /** Bytes of a copy that an agent was making when the agent died, and that nobody can go on with; 0 for none. */
   halfCopyBytes(): Promise<number>
+  /** What is there of this copy. */
+  halfCopy(of: CopyName): Promise<HalfCopy>
+  /** Nobody goes on with the half copy that is there. */
+  giveUpHalfCopy(): Promise<void>
   /** A fresh, empty path on the same volume for a copy; leftovers of an earlier one are removed. */
   freshSeedFolder(): Promise<string>
   /**
-   * Fills such a path with the data folder that comes as a tar, synced to the disk. Rejects where that is not whole.
+   * Fills such a path, or one with what is kept, with the data folder that comes as a tar, synced to the disk. Rejects
+   * where that is not whole.
    * @param from the backup of another cluster: its server takes the accounts of this cluster when it starts; null for a
    * backup of this cluster, which has them
    */
-  unpackInto(folder: string, content: AsyncIterable<Buffer>, from: string | null): Promise<void>
+  unpackInto(folder: string, copy: CopyInParts, from: string | null): Promise<void>
   /** Says of such a folder, before that takes its place, what it came out of. */
   noteRestored(folder: string, from: string): Promise<void>
   /** The backup that the data folder came out of, as it was named then; undefined for none. */

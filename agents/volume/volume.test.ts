@@ -78,7 +78,7 @@ it('A backup gives what CLONE copies, and no settings, keys or marks that somebo
   tape.entry({ name: copyNoteName }, JSON.stringify({ version: 1, ...counts }))
   tape.finalize()
   const folder = join(path, 'data.seed')
-  await volume.unpackInto(folder, tape as AsyncIterable<Buffer>, null)
+  await volume.unpackInto(folder, { name: null, kept: null, read: () => tape as AsyncIterable<Buffer> }, null)
   const there = await readdir(folder, { recursive: true })
   expect(there.toSorted()).toEqual(
     ['#clone', '#clone/#status_fix', 'app', 'app/orders.ibd', 'ibdata1', 'mysql.ibd'].toSorted(),

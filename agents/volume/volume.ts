@@ -19,16 +19,18 @@ import { findTail, readTail, writeTail } from '../binlog/tail.ts'
 import { readRange, visitTransactions } from '../binlog/transactions.ts'
 import { readTrimPlan, trimTail } from '../binlog/unacknowledged-tail.ts'
 import type { VolumePort } from '../ports/volume.ts'
-import { markRestored, noteRestored, restoredFrom } from './restored-folder.ts'
+import { forgetKept, halfCopy, unpackCopy } from './half-copy.ts'
+import { noteRestored, restoredFrom } from './restored-folder.ts'
 import { forgetServer } from '../instance/server-id.ts'
 import { volumeLayout, type VolumeLayout } from '../instance/volume-layout.ts'
-import { isOfClone } from '../lifecycle/copy/clone-files.ts'
+import { realCopyDisk, type CopyDisk } from '../lifecycle/copy/copy-disk.ts'
 import { syncFolder } from '#common/files/sync-folder.ts'
 
 /** The instance's volume on this machine's file system. */
-export function createVolume(config: AgentConfig, wallMs: () => number): VolumePort {
+export function createVolume(config: AgentConfig, wallMs: () => number, disk: CopyDisk = realCopyDisk): VolumePort {
   const layout = volumeLayout(config.volume)
-  const { dataDir, archiveDir, besideDir, seedDir, oldDir } = layout
+  const { dataDir, archiveDir, besideDir, seedDir, seedJournal, oldDir } = layout
+  const seedPlace = { folder: seedDir, journal: seedJournal, disk }
   const unused = [seedDir, oldDir].map((from) => ({ from, to: `${from}.unused` }))
   return {
     syncRelayLogs: () => syncRelayLogs(dataDir),
@@ -65,9 +67,12 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
     removeArchive,
     archiveErrant: (gtids) =>
       archiveErrant({ dataDir, archiveDir, instance: config.instance, gtids, wallMs: wallMs() }),
-    halfCopyBytes: async () => (existsSync(seedDir) ? dataBytes(seedDir) : 0),
+    halfCopyBytes: async () => (existsSync(seedDir) && !existsSync(seedJournal) ? dataBytes(seedDir) : 0),
+    halfCopy: (of) => halfCopy(seedPlace, of),
+    giveUpHalfCopy: () => forgetKept(seedPlace),
     async freshSeedFolder() {
-      await rm(seedDir, { recursive: true, force: true })
+      await forgetKept(seedPlace)
+      await disk.remove(seedDir)
       return seedDir
     },
     async swapIn(from) {
@@ -76,25 +81,16 @@ export function createVolume(config: AgentConfig, wallMs: () => number): VolumeP
     },
     async setUnusedAside() {
       if (existsSync(oldDir) && !existsSync(dataDir)) await rename(oldDir, dataDir)
-      for (const { from, to } of unused) if (existsSync(from) && !existsSync(to)) await rename(from, to)
+      for (const { from, to } of unused)
+        if (existsSync(from) && !existsSync(to) && !(from === seedDir && existsSync(seedJournal)))
+          await rename(from, to)
     },
     async dropUnused() {
       const there = unused.filter(({ to }) => existsSync(to))
       for (const { to } of there) await rm(to, { recursive: true, force: true })
       return there.length > 0
     },
-    async unpackInto(folder, content, from) {
-      await mkdir(folder, { mode: 0o750 })
-      // Loaded only now: most agents never restore, and need not keep a library for it in memory.
-      const { unpack } = await import('../lifecycle/copy/unpack.ts')
-      const { note } = await unpack(
-        content,
-        folder,
-        ({ kind, path, bytes }) => kind === 'file' && !isOfClone(path, bytes),
-      )
-      if (note === undefined) throw new Error('the stream is no copy of a server: its last file is missing')
-      if (from !== null) await markRestored(folder, from)
-    },
+    unpackInto: (folder, copy, from) => unpackCopy({ ...seedPlace, folder }, copy, from),
     noteRestored,
     restoredFrom: () => restoredFrom(dataDir),
     swapBeside: (from) => swap(layout, from, besideDir),

@@ -32,9 +32,13 @@ async function restoredFrom(
     process,
     volume: {
       freshSeedFolder: async () => join(folder, 'data.seed'),
-      unpackInto: async (to, content) => {
+      unpackInto: async (to, { read }) => {
         await mkdir(to)
-        await unpack(content, to, () => false)
+        await unpack(
+          read(() => undefined),
+          to,
+          () => false,
+        )
         await meanwhile({ parts, server })
       },
       swapIn: async (from) => {

@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
 import { readManifest } from '#backup/transfer/stored-manifests.ts'
+import type { CopyInParts } from '#agents/ports/volume.ts'
 import { realWorld } from '#common/ports/real-world.ts'
-import { backedUp, name, throwAway } from '../testing-backups.ts'
-import { fetchBase } from './rebuild.ts'
+import { backedUp, name } from '../testing-backups.ts'
+import { fetchBase } from './fetch-base.ts'
 
 it('A download says how much is here, how fast that comes and how long the rest takes', async () => {
   const { store } = await backedUp()
@@ -10,11 +11,11 @@ it('A download says how much is here, how fast that comes and how long the rest 
   const said: string[] = []
   let nowMs = 0
   const clock = { ...realWorld.clock, monotonicMs: () => (nowMs += 2_000) }
-  const unpackInto = async (_: string, content: AsyncIterable<Buffer>) => {
-    for await (const chunk of content) expect(chunk.length).toBeGreaterThan(0)
+  const unpackInto = async (_: string, { read }: CopyInParts) => {
+    for await (const chunk of read(() => undefined)) expect(chunk.length).toBeGreaterThan(0)
   }
   await fetchBase(manifest, '/nowhere', {
-    ...{ store, key: null, throwAway, own: true, spares: false, volume: { unpackInto } },
+    ...{ store, key: null, own: true, half: null, volume: { unpackInto, freshSeedFolder: async () => '/nowhere' } },
     ...{ world: { clock, timers: realWorld.timers }, signal: new AbortController().signal },
     progress: (stage) => void said.push(String(stage)),
   })

@@ -1,86 +1,37 @@
 import { rm } from 'node:fs/promises'
-import { keyOf } from '#backup/objects/object-key.ts'
-import type { Manifest } from '#backup/objects/manifest.ts'
 import type { Plan } from '#backup/restore/restore-plan.ts'
-import { dataKeys } from '#backup/keys/data-key.ts'
-import { readParts } from '#backup/transfer/read-parts.ts'
 import { readPiece } from '#backup/transfer/read-piece.ts'
-import { rateAndRest } from '#backup/restore/rate.ts'
 import { replayedOf } from '#backup/restore/replayed.ts'
-import type { World } from '#common/ports/ports.ts'
-import { lasting, mebibytes, say } from '#common/sentence/sentence.ts'
-import type { OpenedStore } from '#agents/ports/backup-port.ts'
-import type { TellProgress } from '#agents/ports/server.ts'
+import { lasting, say } from '#common/sentence/sentence.ts'
 import type { ThrowAwayPort, ThrowAwayServer } from '#agents/ports/throw-away.ts'
-import type { VolumePort } from '#agents/ports/volume.ts'
 import { applyBatch } from './applying.ts'
+import { fetchBase, type FetchTools } from './fetch-base.ts'
 import { reachedByBackup, type Reached } from './reached.ts'
 import { relayBatches } from './relay-batches.ts'
 import { removeRelayLogs } from './remove-relay-logs.ts'
 import { ReplayProgress } from './replay-progress.ts'
 
 /** What a rebuild works with. */
-export interface RebuildTools extends OpenedStore {
+export interface RebuildTools extends FetchTools {
   readonly throwAway: ThrowAwayPort
-  readonly volume: Pick<VolumePort, 'unpackInto'>
-  readonly world: Pick<World, 'clock' | 'timers'>
-  /** The backup is of the cluster of this instance. */
-  readonly own: boolean
   /** Others work on this machine. */
   readonly spares: boolean
-  readonly signal: AbortSignal
-  readonly progress: TellProgress
 }
 
 const tellEveryMs = 1_000
 
-/** Fills a folder, which is not there yet, with the state of a plan. Where that fails, the folder is gone. */
+/**
+ * Fills a folder with the state of a plan. Where that fails, the folder is gone, or has a part of the backup that the
+ * next one goes on with.
+ */
 export async function rebuilt(plan: Plan, folder: string, tools: RebuildTools): Promise<Reached> {
+  await fetchBase(plan.backup, folder, tools)
   try {
-    await fetchBase(plan.backup, folder, tools)
     if (plan.steps.length === 0) return reachedByBackup(plan)
     return await bringUp(plan, folder, tools, async (_, reached) => reached)
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
     throw error
-  }
-}
-
-/** Fills a folder, which is not there yet, with a base backup: whole, and synced to the disk. */
-export async function fetchBase(manifest: Manifest, folder: string, tools: RebuildTools): Promise<void> {
-  const { store, key, signal, progress, volume, own } = tools
-  const { cluster, name, encryption, rawBytes } = manifest
-  const opens = encryption === null ? undefined : key?.withId(encryption.keyId)
-  const keys = opens && encryption && dataKeys(opens, Buffer.from(encryption.salt, 'hex'))
-  const content = readParts(manifest, {
-    store,
-    keyOf: (part) => keyOf({ kind: 'part', cluster, name, part }),
-    key: keys?.encrypts ?? null,
-    signal,
-  })
-  const beganMs = tools.world.clock.monotonicMs()
-  const told = (bytes: number, nowMs: number) => {
-    const percent = Math.floor((bytes * 100) / Math.max(1, rawBytes))
-    const rate = rateAndRest({ done: bytes, all: rawBytes, ms: nowMs - beganMs })
-    progress(say`${mebibytes(bytes)} of ${mebibytes(rawBytes)} are here${rate}`, percent)
-  }
-  await volume.unpackInto(folder, watched(content, told, tools), own ? null : `${cluster}/${name}`)
-}
-
-async function* watched(
-  content: AsyncIterable<Buffer>,
-  seen: (bytes: number, nowMs: number) => void,
-  { world }: RebuildTools,
-): AsyncGenerator<Buffer, void, void> {
-  let [bytes, toldAtMs] = [0, -Infinity]
-  for await (const chunk of content) {
-    bytes += chunk.length
-    const nowMs = world.clock.monotonicMs()
-    if (nowMs - toldAtMs >= tellEveryMs) {
-      toldAtMs = nowMs
-      seen(bytes, nowMs)
-    }
-    yield chunk
   }
 }
 

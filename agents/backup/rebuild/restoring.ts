@@ -23,7 +23,7 @@ export class Restoring {
   readonly #converger: Pick<Converger, 'alone'>
   readonly #port: BackupPort | null
   readonly #stop = new AbortController()
-  /** What was here when an earlier agent died, and is fetched again. */
+  /** What was here when an earlier agent died, and is fetched again: no part of that was whole. */
   #againBytes = 0
 
   constructor(parts: Parts, converger: Pick<Converger, 'alone'>, port: BackupPort | null) {
@@ -35,7 +35,11 @@ export class Restoring {
   /** Called at the start of the agent: an earlier agent may have died in the middle of a restore. */
   async takeUp(): Promise<void> {
     await this.#takeNote()
-    if (this.#parts.file.current.restored === undefined) this.#againBytes = await this.#parts.volume.halfCopyBytes()
+    const { file, volume } = this.#parts
+    const { restored, promise, assignment, seeding } = file.current
+    if (restored === undefined) this.#againBytes = await volume.halfCopyBytes()
+    const mayBeOrdered = seeding || (restored === undefined && promise === 0 && assignment === null)
+    if (!mayBeOrdered) await volume.giveUpHalfCopy()
   }
 
   /** The agent may have died when the data had their place, and before that was noted. */
@@ -62,11 +66,10 @@ export class Restoring {
     const { notices, changed, wake, volume, world } = this.#parts
     const opened = await open(order.store)
     try {
-      const plan = await planHere(this.#parts, order, opened)
-      const folder = await volume.freshSeedFolder()
+      const { plan, folder, half } = await planHere(this.#parts, order, opened)
       const tools: RebuildTools = {
         ...opened,
-        ...{ throwAway, volume, world, own: false, spares: false, signal: this.#stop.signal },
+        ...{ throwAway, volume, world, half, own: false, spares: false, signal: this.#stop.signal },
         progress: (stage, percent) => this.#progress(stage, percent),
       }
       const what = describeReached(plan, await rebuilt(plan, folder, tools))

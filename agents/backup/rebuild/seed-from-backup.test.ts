@@ -43,9 +43,13 @@ async function anInstance(store: MemoryStore, port: Partial<BackupPort> = {}) {
   const parts = await testParts(server, {
     volume: {
       freshSeedFolder: async () => (await rm(seedDir, { recursive: true, force: true }), seedDir),
-      unpackInto: async (to, content, from) => {
+      unpackInto: async (to, { read }, from) => {
         await mkdir(to)
-        await unpack(content, to, () => false)
+        await unpack(
+          read(() => undefined),
+          to,
+          () => false,
+        )
         seen.from.push(from)
       },
       swapIn: async () => {

@@ -1,6 +1,6 @@
 import type { Plan } from '#backup/restore/restore-plan.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { counted, say, text, type Said, type Sentence } from '#common/sentence/sentence.ts'
+import { counted, say, text, type Said } from '#common/sentence/sentence.ts'
 import { abbreviated } from '#common/text/words.ts'
 import type { BackupToSeedFrom } from '#failover/protocol/backup-store.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
@@ -25,29 +25,35 @@ interface Tools {
   readonly progress: TellProgress
 }
 
+/** A folder with a copy, and what the copy is of. */
+export interface Seed {
+  readonly folder: string
+  readonly from: Said
+}
+
 /**
- * Fills a folder, which is not there yet, with the newest state that backup and archive of this very cluster reach, and
- * says what that is. Throws `REGENT_REFUSED` before anything is downloaded.
+ * Fills a folder with the newest state that backup and archive of this very cluster reach, and says what that is.
+ * Throws `REGENT_REFUSED` before anything is downloaded.
  */
 export async function seedFromBackup(
   parts: Parts,
   port: BackupPort | null,
-  from: SeedFromBackup & { readonly folder: string },
+  from: SeedFromBackup,
   { signal, progress }: Tools,
-): Promise<Sentence> {
+): Promise<Seed> {
   const { config, volume, world } = parts
   const { open, throwAway, lineage } = requireAccess(port, config.instance)
   const opened = await open(from.store)
   try {
-    const plan = await planHere(parts, { of: from.of }, opened)
+    const { plan, folder, half } = await planHere(parts, { of: from.of }, opened)
     const why = whyNotToSeed(plan, lineage, from)
     if (why !== '') throw new RegentError('REGENT_REFUSED', why, { remedy: '' })
-    const reached = await rebuilt(plan, from.folder, {
+    const reached = await rebuilt(plan, folder, {
       ...opened,
-      ...{ throwAway, volume, world, signal, own: true, spares: false },
+      ...{ throwAway, volume, world, half, signal, own: true, spares: false },
       progress: (stage, percent) => progress(say`backup ${plan.backup.name}: ${stage}`, percent),
     })
-    return describeReached(plan, reached)
+    return { folder, from: describeReached(plan, reached) }
   } finally {
     opened.store.close()
   }

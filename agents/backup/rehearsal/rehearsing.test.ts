@@ -79,9 +79,13 @@ async function aRehearser(
       freshRehearsalFolder: async () => rehearsal,
       hasRehearsalFolder: async () => existsSync(rehearsal),
       dropRehearsalFolder: () => rm(rehearsal, { recursive: true, force: true }),
-      unpackInto: async (to, content) => {
+      unpackInto: async (to, { read }) => {
         await mkdir(to)
-        await unpack(content, to, () => false)
+        await unpack(
+          read(() => undefined),
+          to,
+          () => false,
+        )
       },
     },
   })

@@ -19,7 +19,8 @@ import { compareWithReplica, type Compared } from './beside-replica.ts'
 import { checkTables, type CheckedTables } from './checked-tables.ts'
 import { claimFolder } from '../owner.ts'
 import type { Reached } from '../rebuild/reached.ts'
-import { bringUp, fetchBase, type RebuildTools } from '../rebuild/rebuild.ts'
+import { fetchBase } from '../rebuild/fetch-base.ts'
+import { bringUp, type RebuildTools } from '../rebuild/rebuild.ts'
 
 type RehearseWord = Word<'rehearse'>
 type Named = Pick<RehearseWord, 'name'>
@@ -116,7 +117,7 @@ export class Rehearsing {
       const { plan } = signed
       const rehearsed = await this.#rehearse(said, plan, {
         ...opened,
-        ...{ throwAway, volume, world, own: true, spares: true, signal: watch.signal },
+        ...{ throwAway, volume, world, half: null, own: true, spares: true, signal: watch.signal },
         progress: (stage) => this.#tell(said, 'restores', String(stage)),
       })
       await this.#verified(plan, rehearsed, opened)

@@ -1,13 +1,14 @@
-import { mkdir, open, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { extract, type Extract } from 'tar-stream'
+import { realCopyDisk, type CopyDisk } from './copy-disk.ts'
 import { copyNoteName, longestCopyNote, parseCopyNote, type CopyNote } from './copy-note.ts'
 import { entryOf, type Entry } from './entry.ts'
+import type { FileInStream, Keeper } from './keeper.ts'
 import { TarEnd } from './tar-end.ts'
 import { WrittenFile } from './written-file.ts'
 import { roomyHeap } from '#common/process/roomy-heap.ts'
-import { syncFolder } from '#common/files/sync-folder.ts'
 import { counted } from '#common/text/words.ts'
 
 /** What came out of a stream. */
@@ -26,21 +27,33 @@ export function named(names: ReadonlySet<string>): LeftOut {
   return ({ path }) => names.has(path.split('/')[0] ?? '')
 }
 
-const [fileMode, folderMode] = [0o640, 0o750]
+/** A block of a tar: as long is the header before the content of an entry. */
+const blockBytes = 512
+
+export interface UnpackTools {
+  readonly disk?: CopyDisk
+  /** Goes by, and keeps a journal of what is unpacked. What it has kept is in the folder, and is not written again. */
+  readonly keeper?: Keeper | undefined
+}
 
 /**
  * Fills an empty folder from a tar stream and syncs all of it to the disk. Rejects with a sentence for everything that
  * `entryOf` refuses, for a stream that ends too early, and where its note counts other files or bytes. What `leftOut`
  * names is passed over.
  */
-export async function unpack(source: AsyncIterable<Buffer>, folder: string, leftOut: LeftOut): Promise<Unpacked> {
+export async function unpack(
+  source: AsyncIterable<Buffer>,
+  folder: string,
+  leftOut: LeftOut,
+  { disk = realCopyDisk, keeper }: UnpackTools = {},
+): Promise<Unpacked> {
   using _room = roomyHeap()
   const tape = extract()
   let complaint: unknown
   tape.on('error', (error: Error) => (complaint = new Error(`the stream is no whole tar: ${error.message}`)))
   const closed = new Promise((resolve) => tape.on('close', () => resolve(undefined)))
-  const feeding = feed(source, tape)
-  const unpacking = new Unpacking(folder, leftOut)
+  const feeding = feed(keeper === undefined ? source : seen(source, keeper), tape)
+  const unpacking = new Unpacking(folder, leftOut, { disk, keeper })
   try {
     for await (const each of tape) await unpacking.take(each as TapeEntry)
   } catch (error) {
@@ -50,8 +63,15 @@ export async function unpack(source: AsyncIterable<Buffer>, folder: string, left
     throw feeding.failure ?? complaint ?? error
   }
   const unpacked = unpacking.end()
-  await syncFolders(folder)
+  await syncFolders(folder, disk)
   return unpacked
+}
+
+async function* seen(source: AsyncIterable<Buffer>, keeper: Keeper): AsyncGenerator<Buffer, void, void> {
+  for await (const chunk of source) {
+    keeper.see(chunk)
+    yield chunk
+  }
 }
 
 /** An entry of `extract`, as far as it is used here. */
@@ -92,19 +112,23 @@ function drained(tape: Extract): Promise<void> {
 class Unpacking {
   readonly #folder: string
   readonly #leftOut: LeftOut
+  readonly #disk: CopyDisk
+  readonly #keeper: Keeper | undefined
   #files = 0
   #bytes = 0
   #note: CopyNote | undefined
 
-  constructor(folder: string, leftOut: LeftOut) {
+  constructor(folder: string, leftOut: LeftOut, { disk, keeper }: UnpackTools & { readonly disk: CopyDisk }) {
     this.#folder = folder
     this.#leftOut = leftOut
+    this.#disk = disk
+    this.#keeper = keeper
   }
 
   async take(
-    entry: AsyncIterable<Buffer> & { header: Parameters<typeof entryOf>[0] & { size: number } },
+    entry: AsyncIterable<Buffer> & { header: Parameters<typeof entryOf>[0] & { size: number }; offset: number },
   ): Promise<void> {
-    const { header } = entry
+    const { header, offset } = entry
     const { kind, path } = entryOf(header)
     // `tar-stream` never ends such an entry.
     if (kind === 'directory' && header.size > 0)
@@ -113,13 +137,14 @@ class Unpacking {
     if (path === copyNoteName) return this.#takeNote(entry, header.size)
     const isLeftOut = this.#leftOut({ kind, path, bytes: header.size })
     if (kind === 'directory') {
-      if (!isLeftOut) await mkdir(join(this.#folder, path), { recursive: true, mode: folderMode })
+      if (!isLeftOut) await this.#disk.makeFolder(join(this.#folder, path))
       // An entry that is not read holds up the next.
       for await (const chunk of entry) throw new Error(`${path} has ${chunk.length} bytes more than it says`)
       return
     }
     this.#files += 1
-    await this.#takeFile(entry, isLeftOut ? undefined : await this.#create(path))
+    const file = { path, at: offset + blockBytes, size: header.size }
+    await this.#takeFile(entry, file.at, isLeftOut ? undefined : await this.#open(file))
   }
 
   /** The stream has ended. */
@@ -132,12 +157,21 @@ class Unpacking {
     return { files, bytes, note }
   }
 
-  /** @param to where the content goes; undefined for nowhere */
-  async #takeFile(entry: AsyncIterable<Buffer>, to: WrittenFile | undefined): Promise<void> {
+  /**
+   * @param at where in the stream the content begins
+   * @param to where the content goes; undefined for nowhere
+   */
+  async #takeFile(entry: AsyncIterable<Buffer>, at: number, to: WrittenFile | undefined): Promise<void> {
+    const keptBytes = this.#keeper?.keptBytes ?? 0
+    let offset = at
     try {
       for await (const chunk of entry) {
         this.#bytes += chunk.length
-        await to?.write(chunk)
+        if (to !== undefined && offset >= keptBytes) {
+          await this.#keeper?.before(offset, to)
+          await to.write(chunk)
+        }
+        offset += chunk.length
       }
       await to?.sync()
     } finally {
@@ -150,16 +184,19 @@ class Unpacking {
     this.#note = parseCopyNote(await text(entry))
   }
 
-  /** Never over a file that is there: no entry comes twice. */
-  async #create(path: string): Promise<WrittenFile> {
-    const file = join(this.#folder, path)
-    await mkdir(dirname(file), { recursive: true, mode: folderMode })
-    return new WrittenFile(await open(file, 'wx', fileMode))
+  /** Undefined for a file that is there as a whole. */
+  async #open(file: FileInStream): Promise<WrittenFile | undefined> {
+    await this.#keeper?.begins(file)
+    const kept = this.#keeper?.keptOf(file.path)
+    const to = join(this.#folder, file.path)
+    if (kept !== undefined) return kept === file.size ? undefined : new WrittenFile(await this.#disk.goOn(to))
+    await this.#disk.makeFolder(dirname(to))
+    return new WrittenFile(await this.#disk.create(to))
   }
 }
 
-async function syncFolders(folder: string): Promise<void> {
+async function syncFolders(folder: string, disk: CopyDisk): Promise<void> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true })
   const folders = found.filter((entry) => entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name))
-  for (const each of [...folders.toReversed(), folder]) await syncFolder(each)
+  for (const each of [...folders.toReversed(), folder]) await disk.syncFolder(each)
 }

@@ -14,6 +14,11 @@ export class Tally {
     return this.#hash.digest('hex')
   }
 
+  /** Of what went by so far; more may come. */
+  sumSoFar(): string {
+    return this.#hash.copy().digest('hex')
+  }
+
   async *watching<T extends Uint8Array>(content: AsyncIterable<T>): AsyncGenerator<T, void, void> {
     for await (const chunk of content) {
       this.#hash.update(chunk)

@@ -115,7 +115,11 @@ async function rebuilt(plan: Plan, look: readonly string[]) {
     store,
     key: null,
     throwAway: throwAwayServers(source.config, realWorld),
-    volume: { unpackInto: () => Promise.reject(new Error('the copy is there')) },
+    volume: {
+      unpackInto: () => Promise.reject(new Error('the copy is there')),
+      freshSeedFolder: () => Promise.reject(new Error('the copy is there')),
+    },
+    half: null,
     world: realWorld,
     own: true,
     spares: true,

@@ -126,6 +126,8 @@ export function simulatedVolume(
     },
     noteRestored: async () => undefined,
     halfCopyBytes: async () => 0,
+    halfCopy: async () => ({ kept: null, bytes: 0, whyNot: '' }),
+    giveUpHalfCopy: async () => undefined,
     freshRehearsalFolder: async () => 'rehearsal',
     hasRehearsalFolder: async () => false,
     dropRehearsalFolder: async () => undefined,
