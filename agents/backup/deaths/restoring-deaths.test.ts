@@ -4,14 +4,16 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { aPrimary, range } from '#agents/backup/archive/testing-archiver.ts'
 import { Restoring } from '#agents/backup/rebuild/restoring.ts'
-import { aFolder, aReplica, ended, name, said } from '#agents/backup/testing-backups.ts'
+import { aFolder, aReplica, ended, inSmallParts, name, said } from '#agents/backup/testing-backups.ts'
 import { Converger } from '#agents/converge/converger.ts'
 import { freshState, StoredStateFile } from '#agents/instance/stored-state.ts'
+import { volumeLayout } from '#agents/instance/volume-layout.ts'
 import type { AnsweredRow, ThrowAwayPort, ThrowAwayServer } from '#agents/ports/throw-away.ts'
 import { anAgentConfig, aServerState, MemoryDisk, ScriptedProcess, ScriptedServer, testParts } from '#agents/testing.ts'
 import { createVolume } from '#agents/volume/volume.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
 import { uuid } from '#test/support/synthetic-binlog.ts'
+import { MortalDisk } from './testing-copy-disk.ts'
 import { atEachStep, Life, moments } from './testing-life.ts'
 
 /** What outlives an agent: its volume, its state file, and perhaps its mysqld and a throw-away server. */
@@ -26,10 +28,16 @@ interface Machine {
 const whole = `backup ${name} of cluster shop, with 4 transactions behind that`
 const noted = ({ disk }: Machine) => StoredStateFile.open(disk, 'state', () => freshState('volume-0', 'boot'))
 
+/** Parts of the backup begin and end in these. */
+const [content, more] = [
+  Buffer.alloc(70_000, 'x'),
+  { 'app/orders.ibd': Buffer.alloc(25_000, 'y'), undo_001: Buffer.alloc(30_000, 'u') },
+]
+
 /** A whole backup, and four transactions in the archive behind that. */
 async function aStore(): Promise<MemoryStore> {
   const store = new MemoryStore()
-  const replica = await aReplica(store, { content: Buffer.alloc(1_000, 'x') })
+  const replica = await aReplica(store, { content, more })
   replica.server.state = { ...replica.server.state, executed: `${uuid}:1-4` }
   await replica.parts.observer.refresh()
   replica.backUp.begin(said)
@@ -37,6 +45,7 @@ async function aStore(): Promise<MemoryStore> {
   const primary = await aPrimary(store)
   await primary.has([range(1, 8)], 8)
   await primary.archiver.look()
+  await inSmallParts(store, 20_000)
   return store
 }
 
@@ -44,11 +53,12 @@ async function aStore(): Promise<MemoryStore> {
 async function agentOn(machine: Machine, store: MemoryStore, life = new Life()) {
   const { path, process } = machine
   const server = new ScriptedServer({ ...aServerState(), executed: (await hasData(path)) ? `${uuid}:1-8` : '' })
+  const disk = new MortalDisk(life)
   const volume = life.living(
-    createVolume(anAgentConfig({ volume: path }), () => 0),
+    createVolume(anAgentConfig({ volume: path }), () => 0, disk),
     [
       ...(['setUnusedAside', 'dropUnused', 'restoredFrom', 'freshSeedFolder', 'unpackInto'] as const),
-      ...(['noteRestored', 'swapIn'] as const),
+      ...(['halfCopy', 'giveUpHalfCopy', 'noteRestored', 'swapIn'] as const),
     ],
   )
   const file = life.living(await noted(machine), ['update'])
@@ -59,11 +69,17 @@ async function agentOn(machine: Machine, store: MemoryStore, life = new Life()) 
     })),
     file,
   }
-  const reading = { ...life.storing(store), get: (of: string) => life.reading(store.get(of)) }
+  const asked: number[] = []
+  const get = (of: string) => {
+    const part = /part-(\d+)$/.exec(of)?.[1]
+    if (part !== undefined) asked.push(Number(part))
+    return life.reading(store.get(of))
+  }
+  const reading = { ...life.storing(store), get }
   const open = async () => ({ store: reading, key: null })
   const throwAway = throwAwayOn(machine, life)
   const restoring = new Restoring(parts, new Converger(parts, () => undefined), { lineage: 'other', open, throwAway })
-  return life.lives(async () => {
+  const end = await life.lives(async () => {
     await throwAway.endLeftover()
     await restoring.takeUp()
     await volume.setUnusedAside()
@@ -76,6 +92,14 @@ async function agentOn(machine: Machine, store: MemoryStore, life = new Life()) 
     while (parts.copying.progress !== null) await new Promise((resolve) => setTimeout(resolve, 1))
     expect([...parts.copying.failures.values()].map(({ error }) => error)).toEqual([])
   })
+  await disk.settled()
+  return { end, disk, asked }
+}
+
+/** The last part that the journal names; 0 for none. */
+async function keptParts({ path }: Machine): Promise<number> {
+  const journal = await readFile(volumeLayout(path).seedJournal, 'utf8').catch(() => '')
+  return Math.max(0, ...[...journal.matchAll(/"part":(\d+)/g)].map(([, part]) => Number(part)))
 }
 
 /** Throw-away servers, each statement to which may be the last one of the agent. They outlive the agent. */
@@ -126,27 +150,48 @@ async function aMachine(): Promise<Machine> {
 async function expectRestored(machine: Machine): Promise<void> {
   expect(await readFile(join(machine.path, 'data/mysql.ibd'), 'utf8')).toBe('dictionary')
   expect(await readFile(join(machine.path, 'data/orders.ibd'), 'utf8')).toBe('replayed')
+  expect((await readFile(join(machine.path, 'data/ibdata1'))).equals(content)).toBe(true)
+  for (const [file, bytes] of Object.entries(more))
+    expect((await readFile(join(machine.path, 'data', file))).equals(bytes)).toBe(true)
   expect((await readdir(join(machine.path, 'data'))).filter((file) => file.startsWith('replayed-'))).toEqual([])
 }
 
-describe('A restore whose agent dies at any step', () => {
-  it.each(moments)('%s ends with the backup in its place, and nothing beside', async (_, isDone) => {
-    const store = await aStore()
-    const deaths = await atEachStep(isDone, async (life, at) => {
-      const machine = await aMachine()
-      const end = await agentOn(machine, store, life)
-      // Nobody may take for restored what is not.
-      if ((await noted(machine)).current.restored !== undefined) await expectRestored(machine)
-      if (end === 'died') {
-        machine.process.state = at % 2 === 0 ? 'dead' : machine.process.state
-        expect(await agentOn(machine, store)).toBe('ended')
-      }
-      await expectRestored(machine)
-      expect((await readdir(machine.path)).toSorted(), `death ${at}`).toEqual(['agent', 'data'])
-      expect((await noted(machine)).current.restored, `death ${at}`).toContain(whole)
-      expect(machine.runsOn).toBe('')
-      return end
-    })
-    expect(deaths).toBeGreaterThan(22)
-  })
+describe.each([
+  ['agent', false],
+  ['machine', true],
+] as const)('A restore whose %s dies at any step', (_, crashes) => {
+  it.each(moments)(
+    '%s ends with the backup in its place, fetches no part that was noted, and leaves nothing beside',
+    async (_, isDone) => {
+      const store = await aStore()
+      let mostKept = 0
+      const deaths = await atEachStep(isDone, async (life, at) => {
+        const machine = await aMachine()
+        const { end, disk } = await agentOn(machine, store, life)
+        // Nobody may take for restored what is not.
+        if ((await noted(machine)).current.restored !== undefined) await expectRestored(machine)
+        if (end === 'died') {
+          const { seedDir, seedJournal } = volumeLayout(machine.path)
+          if (crashes) await disk.crash(seedDir, seedJournal)
+          const kept = await keptParts(machine)
+          mostKept = Math.max(mostKept, kept)
+          machine.process.state = crashes || at % 2 === 0 ? 'dead' : machine.process.state
+          if (crashes) machine.runsOn = ''
+          const next = await agentOn(machine, store)
+          expect(next.end).toBe('ended')
+          expect(
+            next.asked.filter((part) => part <= kept),
+            `death ${at}`,
+          ).toEqual([])
+        }
+        await expectRestored(machine)
+        expect((await readdir(machine.path)).toSorted(), `death ${at}`).toEqual(['agent', 'data'])
+        expect((await noted(machine)).current.restored, `death ${at}`).toContain(whole)
+        expect(machine.runsOn).toBe('')
+        return end
+      })
+      expect(deaths).toBeGreaterThan(60)
+      expect(mostKept).toBeGreaterThanOrEqual(5)
+    },
+  )
 })

@@ -5,6 +5,7 @@ const backup = 'agents/backup/deaths/backup-deaths.test.ts'
 const archive = 'agents/backup/deaths/archive-deaths.test.ts'
 const retention = 'agents/backup/deaths/retention-deaths.test.ts'
 const restoring = 'agents/backup/deaths/restoring-deaths.test.ts'
+const kept = 'agents/backup/rebuild/kept-parts.test.ts'
 
 /** What whoever dies in the middle of a backup, a piece, a restore or a deletion leaves whole. */
 export const backups: readonly Mutation[] = [
@@ -97,5 +98,59 @@ export const backups: readonly Mutation[] = [
     find: '? await volume.restoredFrom() : undefined',
     replace: '? undefined : await volume.restoredFrom()',
     shownBy: restoring,
+  },
+  {
+    id: 'part-noted-before-its-sync',
+    rule: 'A part of a restore is noted once its bytes are on the disk.',
+    heading,
+    file: 'agents/lifecycle/copy/keeper.ts',
+    find: '    await file?.syncSoFar()\n',
+    replace: '',
+    shownBy: restoring,
+  },
+  {
+    id: 'part-noted-before-its-files-have-names',
+    rule: 'A part of a restore is noted once the names of its files are on the disk.',
+    heading,
+    file: 'agents/lifecycle/copy/keeper.ts',
+    find: '    for (const folder of folders) await disk.syncFolder(folder)\n',
+    replace: '',
+    shownBy: restoring,
+  },
+  {
+    id: 'note-of-parts-that-are-gone',
+    rule: 'The note of a half restore goes before anything else changes its folder.',
+    heading,
+    file: 'agents/volume/half-copy.ts',
+    find: '  if (keeper !== undefined) await forgetKept(place)\n',
+    replace: '',
+    shownBy: restoring,
+  },
+  {
+    id: 'parts-of-another-backup',
+    rule: 'A restore goes on with parts of the very same backup alone.',
+    heading,
+    file: 'agents/lifecycle/copy/kept.ts',
+    find: "'of' in line && line.of === digest ? ''",
+    replace: "'of' in line ? ''",
+    shownBy: kept,
+  },
+  {
+    id: 'kept-parts-not-proven',
+    rule: 'The parts that a restore goes on with are proven by their sum.',
+    heading,
+    file: 'src/backup/transfer/read-parts.ts',
+    find: '    requireKept(manifest, kept.end, whole)\n',
+    replace: '',
+    shownBy: kept,
+  },
+  {
+    id: 'files-that-no-note-names',
+    rule: 'Bytes and files that no note names are no part of a restore.',
+    heading,
+    file: 'agents/volume/half-copy.ts',
+    find: '  await cutToKept(place, found)\n',
+    replace: '',
+    shownBy: kept,
   },
 ]
