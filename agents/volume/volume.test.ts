@@ -48,6 +48,25 @@ describe('After an agent that died', () => {
     expect(await dataOf('data')).toBe('data.old')
   })
 
+  it('a half copy that the next agent can go on with stays, until nobody does', async () => {
+    const { path, volume } = await aVolume('data', 'data.seed')
+    await writeFile(join(path, 'data.seed.parts'), '')
+    await volume.setUnusedAside()
+    expect(await volume.dropUnused()).toBe(false)
+    expect((await readdir(path)).toSorted()).toEqual(['data', 'data.seed', 'data.seed.parts'])
+    await volume.giveUpHalfCopy()
+    await volume.setUnusedAside()
+    await volume.dropUnused()
+    expect(await readdir(path)).toEqual(['data'])
+  })
+
+  it('a half copy goes where a fresh one is made', async () => {
+    const { path, volume } = await aVolume('data', 'data.seed')
+    await writeFile(join(path, 'data.seed.parts'), '')
+    expect(await volume.freshSeedFolder()).toBe(join(path, 'data.seed'))
+    expect(await readdir(path)).toEqual(['data'])
+  })
+
   it('what stayed beside is not touched', async () => {
     const { path, volume } = await aVolume('data', 'data.beside', 'data.stream', 'data.rehearsal')
     await volume.setUnusedAside()

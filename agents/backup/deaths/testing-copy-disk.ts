@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { realCopyDisk, type CopyDisk, type FilledFile } from '#agents/lifecycle/copy/copy-disk.ts'
 import type { Life } from './testing-life.ts'
 
-/** The disk of a copy, each write and sync of which may be the last step of an agent, or of its machine. Syncs nothing. */
+/** The disk of a copy, each step to which may be the last one of an agent, or of its machine. Nothing is synced. */
 export class MortalDisk implements CopyDisk {
   readonly #life: Life
   /** How much of a file is on the disk. */

@@ -1,12 +1,15 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { keyOf } from '#backup/objects/object-key.ts'
 import { readManifest } from '#backup/transfer/stored-manifests.ts'
+import { realWorld } from '#common/ports/real-world.ts'
+import { MemoryStore } from '#object-store/testing-store.ts'
 import { Converger } from '#agents/converge/converger.ts'
 import { anAgentConfig, aServerState, ScriptedProcess, ScriptedServer, testParts } from '#agents/testing.ts'
 import { createVolume } from '#agents/volume/volume.ts'
-import { addPiece, aFolder, backedUp, mebibyte, name, said, throwAway } from '../testing-backups.ts'
+import { addPiece, aFolder, backedUp, inSmallParts, mebibyte, name, said, throwAway } from '../testing-backups.ts'
+import { copyNameOf, fetchBase } from './fetch-base.ts'
 import { Restoring } from './restoring.ts'
 
 it('A restored server that takes minutes to start is waited for: given up, it would hold data over which nothing is restored', async () => {
@@ -88,4 +91,75 @@ it('A restore that is begun again says how much is fetched once more', async () 
     await expect.poll(() => parts.copying.progress).toBeNull()
     expect([...parts.copying.failures]).toEqual([])
   }
+})
+
+/** A volume on which an agent noted some parts of the backup, and died. */
+async function aHalfRestore() {
+  const { store } = await backedUp()
+  const manifest = await inSmallParts(store, 200_000)
+  const path = await aFolder()
+  for (const folder of ['agent', 'data']) await mkdir(join(path, folder))
+  await writeFile(join(path, 'data/mysql.ibd'), 'empty')
+  const volume = createVolume(anAgentConfig({ volume: path }), () => 0)
+  const asked: number[] = []
+  const failing = Object.assign(new MemoryStore(), {
+    get: async function* (key: string) {
+      if (key.endsWith('part-000012')) throw new Error('the store is away')
+      yield* store.get(key)
+    },
+  })
+  const reading = Object.assign(new MemoryStore(), {
+    objects: store.objects,
+    get: async function* (key: string) {
+      const part = /part-(\d+)$/.exec(key)?.[1]
+      if (part !== undefined) asked.push(Number(part))
+      yield* store.get(key)
+    },
+  })
+  const fetching = fetchBase(manifest, await volume.freshSeedFolder(), {
+    ...{ store: failing, key: null, own: false, volume, half: { kept: null, bytes: 0, whyNot: '' } as const },
+    ...{ world: realWorld, signal: new AbortController().signal, progress: () => undefined },
+  })
+  await expect(fetching).rejects.toThrow('the store is away')
+  const half = await volume.halfCopy(copyNameOf(manifest))
+  return { path, volume, manifest, store: reading, asked, kept: half.kept?.end ?? { part: 0, bytes: 0 } }
+}
+
+it('A restore goes on with the parts that are here, and needs room for the others alone', async () => {
+  for (const lacksBytes of [0, 1]) {
+    const { path, volume, manifest, store, asked, kept } = await aHalfRestore()
+    expect(kept.part).toBeGreaterThan(5)
+    const freeBytes = Math.ceil(manifest.rawBytes * 1.1) - kept.bytes - lacksBytes
+    const probe = async () => ({ freeBytes, failure: null, detail: '' })
+    const server = new ScriptedServer({ ...aServerState(), executed: '' })
+    const parts = await testParts(server, { volume: { ...volume, probe } })
+    await parts.observer.refresh()
+    const open = async () => ({ store, key: null })
+    const restoring = new Restoring(parts, new Converger(parts, () => undefined), { lineage: 'other', open, throwAway })
+    await restoring.takeUp()
+    await volume.setUnusedAside()
+    restoring.begin({ ...said, epoch: 1, revision: 0, of: 'shop' })
+    await expect.poll(() => parts.copying.progress).toBeNull()
+    if (lacksBytes > 0) {
+      expect(JSON.stringify([...parts.copying.failures])).toContain('needs')
+      expect(asked).toEqual([])
+      continue
+    }
+    expect([...parts.copying.failures]).toEqual([])
+    expect(Math.min(...asked)).toBe(kept.part + 1)
+    expect((await readFile(join(path, 'data/ibdata1'))).equals(Buffer.alloc(3 * mebibyte, 'x'))).toBe(true)
+  }
+})
+
+it.each([
+  ['has got its place in the cluster', { promise: 1 }, ['agent', 'data', 'data.seed.unused']],
+  ['is restored already', { restored: 'a backup' }, ['agent', 'data', 'data.seed.unused']],
+  ['is seeded', { promise: 1, seeding: true }, ['agent', 'data', 'data.seed', 'data.seed.parts']],
+])('A half restore of an instance that %s stays where that can be ordered again', async (_, state, there) => {
+  const { path, volume } = await aHalfRestore()
+  const parts = await testParts(new ScriptedServer({ ...aServerState(), executed: '' }), { volume })
+  await parts.file.update(state)
+  await new Restoring(parts, new Converger(parts, () => undefined), null).takeUp()
+  await volume.setUnusedAside()
+  expect((await readdir(path)).toSorted()).toEqual(there)
 })

@@ -2,7 +2,10 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { keyOf } from '#backup/objects/object-key.ts'
 import { aManifest } from '#backup/objects/testing.ts'
+import { readParts } from '#backup/transfer/read-parts.ts'
+import { readManifest } from '#backup/transfer/stored-manifests.ts'
 import { orderVersion, type Endpoint } from '#failover/protocol/message.ts'
 import type { ReseedOrder } from '#failover/protocol/order.ts'
 import type { MemoryStore } from '#object-store/testing-store.ts'
@@ -118,6 +121,22 @@ describe('An instance that is seeded from a backup', () => {
     Object.assign(parts.volume, whole)
     expect(await seeded()).toBeUndefined()
     expect([seen.swapped, parts.file.current.seeding]).toEqual([1, false])
+  })
+
+  it('goes on with the parts that are there', async () => {
+    const { store } = await backedUp()
+    const { parts, seen, seedDir, seeded } = await anInstance(store)
+    const manifest = await readManifest(store, 'shop', name)
+    const end = { part: 1, bytes: manifest.rawBytes, sha256: manifest.sha256 }
+    const asked: string[] = []
+    const keyed = (part: number) => keyOf({ kind: 'part', cluster: 'shop', name, part })
+    const [get, signal] = [store.get.bind(store), new AbortController().signal]
+    const read = () => readParts(manifest, { store: { get }, keyOf: keyed, key: null, signal })
+    store.get = (key) => (asked.push(key), get(key))
+    parts.volume.halfCopy = async () => ({ kept: { folder: seedDir, end, read } })
+    parts.volume.freshSeedFolder = () => Promise.reject(new Error('the parts were thrown away'))
+    expect(await seeded()).toBeUndefined()
+    expect([seen.swapped, asked.filter((key) => key.includes('part-'))]).toEqual([1, []])
   })
 
   it('fetches nothing of a backup that is too old for the binlogs of the primary', async () => {
