@@ -67,6 +67,7 @@ export class Restoring {
     const opened = await open(order.store)
     try {
       const { plan, folder, half } = await planHere(this.#parts, order, opened)
+      if (half.kept !== null) this.#againBytes = 0
       const tools: RebuildTools = {
         ...opened,
         ...{ throwAway, volume, world, half, own: false, spares: false, signal: this.#stop.signal },
