@@ -16,6 +16,10 @@ import { uuid } from '#test/support/synthetic-binlog.ts'
 import { MortalDisk } from './testing-copy-disk.ts'
 import { atEachStep, Life, moments } from './testing-life.ts'
 
+/** Some parts of the backup are noted by then. */
+const stepsOfHalf = 50
+const lastPart = 7
+
 /** What outlives an agent: its volume, its state file, and perhaps its mysqld and a throw-away server. */
 interface Machine {
   readonly path: string
@@ -50,10 +54,10 @@ async function aStore(): Promise<MemoryStore> {
 }
 
 /** The agent begins, and restores where no note says that this was done: as the manager orders. */
-async function agentOn(machine: Machine, store: MemoryStore, life = new Life()) {
+async function agentOn(machine: Machine, store: MemoryStore, life = new Life(), before?: MortalDisk) {
   const { path, process } = machine
   const server = new ScriptedServer({ ...aServerState(), executed: (await hasData(path)) ? `${uuid}:1-8` : '' })
-  const disk = new MortalDisk(life)
+  const disk = new MortalDisk(life, before)
   const volume = life.living(
     createVolume(anAgentConfig({ volume: path }), () => 0, disk),
     [
@@ -156,42 +160,71 @@ async function expectRestored(machine: Machine): Promise<void> {
   expect((await readdir(join(machine.path, 'data'))).filter((file) => file.startsWith('replayed-'))).toEqual([])
 }
 
+/** After the death of an agent, or of all its machine; gives the last part that is noted. */
+async function afterDeath(machine: Machine, disk: MortalDisk, crashes: boolean): Promise<number> {
+  const { seedDir, seedJournal } = volumeLayout(machine.path)
+  if (crashes) {
+    await disk.crash(seedDir, seedJournal)
+    machine.process.state = 'dead'
+    machine.runsOn = ''
+  }
+  return keptParts(machine)
+}
+
+/** The last agent does all that is left, and fetches no part up to this one. */
+async function expectEnded(machine: Machine, store: MemoryStore, kept: number): Promise<void> {
+  const { end, asked } = await agentOn(machine, store)
+  expect(end).toBe('ended')
+  expect(asked.filter((part) => part <= kept)).toEqual([])
+  await expectRestored(machine)
+  expect((await readdir(machine.path)).toSorted()).toEqual(['agent', 'data'])
+  expect((await noted(machine)).current.restored).toContain(whole)
+  expect(machine.runsOn).toBe('')
+}
+
+const [before, behind] = moments
+
 describe.each([
-  ['agent', false],
-  ['machine', true],
-] as const)('A restore whose %s dies at any step', (_, crashes) => {
-  it.each(moments)(
-    '%s ends with the backup in its place, fetches no part that was noted, and leaves nothing beside',
-    async (_, isDone) => {
-      const store = await aStore()
-      let mostKept = 0
-      const deaths = await atEachStep(isDone, async (life, at) => {
-        const machine = await aMachine()
-        const { end, disk } = await agentOn(machine, store, life)
-        // Nobody may take for restored what is not.
-        if ((await noted(machine)).current.restored !== undefined) await expectRestored(machine)
-        if (end === 'died') {
-          const { seedDir, seedJournal } = volumeLayout(machine.path)
-          if (crashes) await disk.crash(seedDir, seedJournal)
-          const kept = await keptParts(machine)
-          mostKept = Math.max(mostKept, kept)
-          machine.process.state = crashes || at % 2 === 0 ? 'dead' : machine.process.state
-          if (crashes) machine.runsOn = ''
-          const next = await agentOn(machine, store)
-          expect(next.end).toBe('ended')
-          expect(
-            next.asked.filter((part) => part <= kept),
-            `death ${at}`,
-          ).toEqual([])
-        }
-        await expectRestored(machine)
-        expect((await readdir(machine.path)).toSorted(), `death ${at}`).toEqual(['agent', 'data'])
-        expect((await noted(machine)).current.restored, `death ${at}`).toContain(whole)
-        expect(machine.runsOn).toBe('')
-        return end
-      })
-      expect(deaths).toBeGreaterThan(60)
-      expect(mostKept).toBeGreaterThanOrEqual(5)
-    },
-  )
+  ['agent', before, false],
+  ['agent', behind, false],
+  // What is on the disk behind a step is there before the next one.
+  ['machine', behind, true],
+] as const)('A restore whose %s dies at any step', (_, [when, isDone], crashes) => {
+  it(`${when} ends with the backup in its place, fetches no part that was noted, and leaves nothing beside`, async () => {
+    const store = await aStore()
+    let mostKept = 0
+    const deaths = await atEachStep(isDone, async (life, at) => {
+      const machine = await aMachine()
+      const { end, disk } = await agentOn(machine, store, life)
+      // Nobody may take for restored what is not.
+      if ((await noted(machine)).current.restored !== undefined) await expectRestored(machine)
+      if (end === 'ended') return end
+      machine.process.state = at % 2 === 0 ? 'dead' : machine.process.state
+      const kept = await afterDeath(machine, disk, crashes)
+      mostKept = Math.max(mostKept, kept)
+      await expectEnded(machine, store, kept)
+      return end
+    })
+    expect(deaths).toBeGreaterThan(60)
+    expect(mostKept).toBeGreaterThanOrEqual(5)
+  })
+})
+
+it('A restore whose machine dies once more, while the next agent goes on with what is there, loses no part either', async () => {
+  const store = await aStore()
+  const deaths = await atEachStep(true, async (life) => {
+    const machine = await aMachine()
+    const first = await agentOn(machine, store, new Life(stepsOfHalf))
+    const keptOnce = await afterDeath(machine, first.disk, true)
+    expect(keptOnce).toBeGreaterThanOrEqual(2)
+    const second = await agentOn(machine, store, life, first.disk)
+    expect(second.asked.filter((part) => part <= keptOnce)).toEqual([])
+    if (second.end === 'ended') return second.end
+    const kept = await afterDeath(machine, second.disk, true)
+    // The journal goes once all parts are there.
+    expect(kept >= keptOnce || second.asked.includes(lastPart)).toBe(true)
+    await expectEnded(machine, store, kept)
+    return second.end
+  })
+  expect(deaths).toBeGreaterThan(40)
 })

@@ -14,14 +14,29 @@ export class MortalDisk implements CopyDisk {
   readonly #open = new Set<FilledFile>()
   readonly #underWay = new Set<Promise<unknown>>()
 
-  constructor(life: Life) {
+  /** @param before the same disk, in the life of the agent before */
+  constructor(life: Life, before?: MortalDisk) {
     this.#life = life
+    if (before === undefined) return
+    for (const [path, bytes] of before.#synced) this.#synced.set(path, bytes)
+    for (const path of before.#named) this.#named.add(path)
   }
 
   makeFolder = (path: string) => this.#step(() => realCopyDisk.makeFolder(path))
   create = (path: string) => this.#step(async () => this.#file(path, await realCopyDisk.create(path), 0))
-  cut = (path: string, bytes: number) => this.#step(() => realCopyDisk.cut(path, bytes))
-  remove = (path: string) => this.#step(() => realCopyDisk.remove(path))
+
+  cut = (path: string, bytes: number) =>
+    this.#step(async () => {
+      await realCopyDisk.cut(path, bytes)
+      this.#synced.set(path, Math.min(this.#synced.get(path) ?? 0, bytes))
+    })
+
+  remove = (path: string) =>
+    this.#step(async () => {
+      await realCopyDisk.remove(path)
+      for (const known of [this.#synced, this.#named])
+        for (const each of known.keys()) if (each === path || each.startsWith(`${path}/`)) known.delete(each)
+    })
 
   goOn = (path: string) => this.#step(async () => this.#file(path, await realCopyDisk.goOn(path), await sizeOf(path)))
 

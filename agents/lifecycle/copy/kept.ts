@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
-import { open, readdir, stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import type { PartEnd } from '#common/files/part-end.ts'
 import { exactly, integer, matching, objectOf, text } from '#common/input/shapes.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
@@ -61,12 +62,16 @@ export function lineOf(line: KeptLine): string {
 async function* linesOf(
   journal: string,
 ): AsyncGenerator<{ readonly line: object; readonly bytes: number }, void, void> {
-  await using file = await open(journal, 'r')
-  let left = (await file.stat()).size
-  for await (const text of file.readLines({ autoClose: false })) {
-    const [line, bytes] = [parsed(text), Buffer.byteLength(text) + 1]
-    if (line === undefined || (left -= bytes) < 0) return
-    yield { line, bytes }
+  const input = createReadStream(journal)
+  let left = (await stat(journal)).size
+  try {
+    for await (const text of createInterface({ input })) {
+      const [line, bytes] = [parsed(text), Buffer.byteLength(text) + 1]
+      if (line === undefined || (left -= bytes) < 0) return
+      yield { line, bytes }
+    }
+  } finally {
+    input.destroy()
   }
 }
 
