@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { contentOf, inChunks, itKeepsTheContract, listed } from './contract.ts'
-import { FolderStore, names } from './folder-store.ts'
+import { folderDisk, FolderStore } from './folder-store.ts'
 
 let folder: string
 
@@ -129,7 +129,7 @@ describe('A folder', () => {
 
   /** As a mounted folder whose first answer was lost: the second try fails, since the first one did what was asked. */
   const answerLost = (code: string) => ({
-    ...names,
+    ...folderDisk,
     [code === 'EEXIST' ? 'link' : 'rename']: async (from: string, to: string) => {
       await (code === 'EEXIST' ? link : rename)(from, to)
       throw Object.assign(new Error(code), { code })
@@ -150,10 +150,10 @@ describe('A folder', () => {
       await link(from, to)
       throw Object.assign(new Error('EIO'), { code: 'EIO' })
     }
-    const store = await FolderStore.open(folder, { ...names, link: linkMade })
+    const store = await FolderStore.open(folder, { ...folderDisk, link: linkMade })
     expect(await store.putIfAbsent('a', Buffer.from('first'))).toBe(true)
     expect(await store.putIfAbsent('a', Buffer.from('first'))).toBe(false)
-    const failing = { ...names, link: () => Promise.reject(Object.assign(new Error('EIO'), { code: 'EIO' })) }
+    const failing = { ...folderDisk, link: () => Promise.reject(Object.assign(new Error('EIO'), { code: 'EIO' })) }
     await expect((await FolderStore.open(folder, failing)).putIfAbsent('b', Buffer.from('x'))).rejects.toThrow('(EIO)')
     expect(await readdir(folder)).toEqual(['a'])
   })

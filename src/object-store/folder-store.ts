@@ -15,13 +15,27 @@ import { say, type Sayable } from '#common/sentence/sentence.ts'
 
 const chunkBytes = 262_144
 
-/** How a draft gets the name of its object. */
-export interface Names {
+/** How an object comes to the disk. */
+export interface FolderDisk {
+  readonly makeFolder: (path: string) => Promise<void>
+  readonly write: (file: FileHandle, chunk: Uint8Array) => Promise<void>
+  readonly sync: (file: FileHandle) => Promise<void>
+  /** How a draft gets the name of its object. */
   readonly link: (draft: string, path: string) => Promise<void>
   readonly rename: (draft: string, path: string) => Promise<void>
+  readonly remove: (draft: string) => Promise<void>
+  readonly syncFolder: (path: string) => Promise<void>
 }
 
-export const names: Names = { link, rename }
+export const folderDisk: FolderDisk = {
+  makeFolder: (path) => mkdir(path, { mode: 0o700 }),
+  write: (file, chunk) => writeFully(file, chunk),
+  sync: (file) => file.sync(),
+  link,
+  rename,
+  remove: (draft) => rm(draft, { force: true }),
+  syncFolder,
+}
 
 interface Draft {
   readonly draft: string
@@ -46,19 +60,19 @@ export class FolderStore implements ObjectStore {
   readonly #root: string
   /** Device and number of the folder. */
   readonly #identity: string
-  readonly #names: Names
+  readonly #disk: FolderDisk
 
-  private constructor(address: string, { root, identity }: Root, by: Names) {
+  private constructor(address: string, { root, identity }: Root, disk: FolderDisk) {
     this.address = address
     this.#root = root
     this.#identity = identity
-    this.#names = by
+    this.#disk = disk
   }
 
-  static async open(folder: string, by: Names = names): Promise<FolderStore> {
+  static async open(folder: string, disk: FolderDisk = folderDisk): Promise<FolderStore> {
     try {
       const root = await realpath(folder)
-      return new FolderStore(folder, { root, identity: await identityOf(root) }, by)
+      return new FolderStore(folder, { root, identity: await identityOf(root) }, disk)
     } catch (error) {
       throw folderError(folder, say`cannot be opened`, error)
     }
@@ -69,7 +83,7 @@ export class FolderStore implements ObjectStore {
       let bytes = 0
       await this.#place(key, marked(content), options, async ({ draft, file, path, bytes: written }) => {
         bytes = written
-        await this.#names.rename(draft, path).catch(async (error: unknown) => {
+        await this.#disk.rename(draft, path).catch(async (error: unknown) => {
           if (!(await isNameOf(file, path))) throw error
         })
       })
@@ -81,12 +95,12 @@ export class FolderStore implements ObjectStore {
     return this.#doing(say`object ${requireKey(key)} was not stored`, options, async () => {
       let isFirst = true
       await this.#place(key, [content], options, async ({ draft, file, path }) => {
-        await this.#names.link(draft, path).catch(async (error: unknown) => {
+        await this.#disk.link(draft, path).catch(async (error: unknown) => {
           if (await isNameOf(file, path)) return
           if (reasonOf(error) !== 'EEXIST') throw error
           isFirst = false
         })
-        await rm(draft, { force: true })
+        await this.#disk.remove(draft)
       })
       return isFirst
     })
@@ -164,17 +178,32 @@ export class FolderStore implements ObjectStore {
     const file = await this.#openDraft(draft)
     try {
       try {
-        const bytes = await writeAll(file, content, signal)
-        await file.sync()
+        const bytes = await this.#writeAll(file, content, signal)
+        await this.#disk.sync(file)
         await settle({ draft, file, path, bytes })
       } finally {
         await file.close()
       }
-      await syncFolder(dirname(path))
+      await this.#disk.syncFolder(dirname(path))
     } catch (error) {
       await rm(draft, { force: true }).catch(() => undefined)
       throw error
     }
+  }
+
+  async #writeAll(
+    file: FileHandle,
+    content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+    signal: AbortSignal | undefined,
+  ): Promise<number> {
+    let bytes = 0
+    for await (const chunk of content) {
+      signal?.throwIfAborted()
+      await this.#disk.write(file, chunk)
+      bytes += chunk.length
+    }
+    signal?.throwIfAborted()
+    return bytes
   }
 
   /** Another process that deletes the last object of a folder removes the folder, also right after it was made. */
@@ -193,10 +222,10 @@ export class FolderStore implements ObjectStore {
   async #makeFolders(folder: string): Promise<void> {
     if (folder !== this.#root) {
       await this.#makeFolders(dirname(folder))
-      await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
+      await this.#disk.makeFolder(folder).catch((error: unknown) => {
         if (reasonOf(error) !== 'EEXIST') throw error
       })
-      await syncFolder(dirname(folder))
+      await this.#disk.syncFolder(dirname(folder))
     }
     await this.#requireInside(folder)
   }
@@ -282,19 +311,4 @@ async function identityOf(folder: string): Promise<string> {
   const facts = await stat(folder, { bigint: true })
   if (!facts.isDirectory()) throw Object.assign(new Error('no folder'), { code: 'ENOTDIR' })
   return `${facts.dev}:${facts.ino}`
-}
-
-async function writeAll(
-  file: FileHandle,
-  content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  signal: AbortSignal | undefined,
-): Promise<number> {
-  let bytes = 0
-  for await (const chunk of content) {
-    signal?.throwIfAborted()
-    await writeFully(file, chunk)
-    bytes += chunk.length
-  }
-  signal?.throwIfAborted()
-  return bytes
 }

@@ -51,3 +51,32 @@ it.each(['write', 'sync'] as const)('A disk that fails behind the writer is told
   await file.close()
   expect(calls).toEqual(['datasync at 10', 'close'])
 })
+
+it('What was written so far is synced behind a sync that goes on, and the file is closed after that', async () => {
+  const { file, calls, syncs } = aDisk()
+  await file.write(Buffer.alloc(12))
+  const soFar = file.syncSoFar()
+  await file.write(Buffer.alloc(3))
+  const closed = file.close()
+  await turn()
+  expect(calls).toEqual(['datasync at 12'])
+  syncs[0]?.resolve()
+  await turn()
+  expect(calls).toEqual(['datasync at 12', 'datasync at 15'])
+  let isClosed = false
+  void closed.then(() => (isClosed = true))
+  await turn()
+  expect(isClosed).toBe(false)
+  syncs[1]?.resolve()
+  await Promise.all([soFar, closed])
+  expect(calls.at(-1)).toBe('close')
+})
+
+it('A disk that fails to sync what was written so far says so at once', async () => {
+  const { file, syncs } = aDisk()
+  await file.write(Buffer.alloc(3))
+  const soFar = file.syncSoFar()
+  syncs[0]?.reject(new Error('the disk has an error'))
+  await expect(soFar).rejects.toThrow('the disk has an error')
+  await file.close()
+})

@@ -5,6 +5,7 @@ const backup = 'agents/backup/deaths/backup-deaths.test.ts'
 const archive = 'agents/backup/deaths/archive-deaths.test.ts'
 const retention = 'agents/backup/deaths/retention-deaths.test.ts'
 const restoring = 'agents/backup/deaths/restoring-deaths.test.ts'
+const folderStore = 'agents/backup/deaths/folder-store-deaths.test.ts'
 const kept = 'agents/backup/rebuild/kept-parts.test.ts'
 
 /** What whoever dies in the middle of a backup, a piece, a restore or a deletion leaves whole. */
@@ -152,5 +153,23 @@ export const backups: readonly Mutation[] = [
     find: '  await cutToKept(place, found)\n',
     replace: '',
     shownBy: kept,
+  },
+  {
+    id: 'object-named-before-its-sync',
+    rule: 'An object of a store in a folder has its name once its bytes are on the disk.',
+    heading,
+    file: 'src/object-store/folder-store.ts',
+    find: '        await this.#disk.sync(file)\n',
+    replace: '',
+    shownBy: folderStore,
+  },
+  {
+    id: 'object-told-before-its-name-is-there',
+    rule: 'An object of a store in a folder is told of once its name is on the disk.',
+    heading,
+    file: 'src/object-store/folder-store.ts',
+    find: '      await this.#disk.syncFolder(dirname(path))\n',
+    replace: '',
+    shownBy: folderStore,
   },
 ]
