@@ -69,7 +69,7 @@ async function backsUp({ path, disk }: Machine, store: MemoryStore, { name, byte
     if (leftover.while()) await leftover.look()
     expect(await readdir(path)).not.toContain('data.stream')
     new BackUp(parts, port).begin({ ...said, name })
-    await expect.poll(() => parts.jobs.backup?.stage, { timeout: 60_000 }).toMatch(/^(done|failed)$/)
+    await life.until(() => ['done', 'failed'].includes(parts.jobs.backup?.stage ?? ''))
   })
   return { end, made: parts.jobs.backup }
 }

@@ -93,7 +93,7 @@ async function agentOn(machine: Machine, store: MemoryStore, life = new Life(), 
     await process.start()
     await parts.observer.refresh()
     restoring.begin({ ...said, epoch: 1, revision: 0, of: 'shop' })
-    while (parts.copying.progress !== null) await new Promise((resolve) => setTimeout(resolve, 1))
+    await life.until(() => parts.copying.progress === null)
     expect([...parts.copying.failures.values()].map(({ error }) => error)).toEqual([])
   })
   await disk.settled()

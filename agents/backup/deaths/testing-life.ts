@@ -21,6 +21,14 @@ export class Life {
     return Promise.race([this.#died.promise, work().then(() => 'ended' as const)])
   }
 
+  /** Looks again and again until that is so; a dead agent looks no more. */
+  async until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) {
+      if (this.#isDead) await forever()
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+  }
+
   /** A port, each step of which may be the agent's last. */
   living<Port extends object>(port: Port, names: readonly (keyof Port)[]): Port {
     return new Proxy(port, {

@@ -51,7 +51,7 @@ export async function fetchBase(manifest: Manifest, folder: string, tools: Fetch
   return fetchBase(manifest, folder, { ...tools, half: { kept: null, bytes: kept.end.bytes, whyNot } })
 }
 
-/** One try. */
+/** A single try of a fetch. */
 class Fetch {
   /** What is kept is what had come. */
   isProven: boolean

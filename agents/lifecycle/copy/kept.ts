@@ -108,8 +108,8 @@ export async function readKept({ folder, journal }: KeepingPlace, of: CopyOf): P
 }
 
 function whyOtherHead(line: object, { what, digest }: CopyOf): Said {
-  if (complaintAbout(headShape, line) !== undefined) return say`another version of Regent noted what is there`
-  return 'of' in line && line.of === digest ? '' : say`what is there is not of ${what} as that is in the store`
+  if (complaintAbout(headShape, line) !== undefined) return say`the journal there is of another version of Regent`
+  return 'of' in line && line.of === digest ? '' : say`the bytes there are not of ${what} as the store has that`
 }
 
 class Reading {

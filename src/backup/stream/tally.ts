@@ -14,7 +14,7 @@ export class Tally {
     return this.#hash.digest('hex')
   }
 
-  /** Of what went by so far; more may come. */
+  /** The tally so far; more may come. */
   sumSoFar(): string {
     return this.#hash.copy().digest('hex')
   }
