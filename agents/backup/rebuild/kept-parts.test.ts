@@ -166,7 +166,7 @@ describe('A fetch of a base backup', () => {
     const half = await volume.volume.halfCopy(copyNameOf(manifest))
     if (half.kept !== null) throw new Error('the parts of another backup were taken')
     expect(half.bytes).toBeGreaterThan(0)
-    expect(String(half.whyNot)).toBe(`what is there is not of backup ${name} of cluster shop as that is in the store`)
+    expect(String(half.whyNot)).toBe(`the bytes there are not of backup ${name} of cluster shop as the store has that`)
   })
 
   it('takes nothing that a newer Regent noted', async () => {
@@ -177,10 +177,10 @@ describe('A fetch of a base backup', () => {
     await writeFile(volume.journal, journal.replace('"version":1', '"version":2'))
     const half = await volume.volume.halfCopy(copyNameOf(manifest))
     expect(half).toMatchObject({ kept: null, bytes: expect.any(Number) as number })
-    expect('whyNot' in half && String(half.whyNot)).toBe('another version of Regent noted what is there')
+    expect('whyNot' in half && String(half.whyNot)).toBe('the journal there is of another version of Regent')
     const { told, failure } = await fetched(volume, store, manifest)
     expect(failure).toBeUndefined()
-    expect(told[0]).toMatch(/MiB are fetched again: another version of Regent noted what is there 5$/)
+    expect(told[0]).toMatch(/MiB are fetched again: the journal there is of another version of Regent 5$/)
   })
 
   it('keeps nothing where its own disk failed, or where the whole is another than was stored', async () => {

@@ -14,7 +14,7 @@ export class Tally {
     return this.#hash.digest('hex')
   }
 
-  /** The tally so far; more may come. */
+  /** The sum so far; more may come. */
   sumSoFar(): string {
     return this.#hash.copy().digest('hex')
   }
