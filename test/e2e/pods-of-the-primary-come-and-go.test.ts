@@ -58,6 +58,16 @@ it('the primary’s mysqld is killed while the pod of a replica ends: writes go 
     { mayLeadAgain: true },
   ))
 
+it('mysqld of the primary is restarted by a person: it hands over first, and its pod stays', async () => {
+  const cluster = demo.current
+  const primary = await cluster.primary()
+  const { metadata } = await cluster.pod(primary)
+  await gone('mysqld restarted', 5_000, () => cluster.regent('restart', primary))
+  expect((await cluster.pod(primary)).metadata?.uid).toBe(metadata?.uid)
+  const told = `performance_schema.error_log where error_code = 'MY-013172'`
+  expect(Number(await cluster.value(primary, `select count(*) from ${told}`))).toBeGreaterThan(0)
+})
+
 /** Kubernetes counts the pods that are ready in its own time. */
 async function mayBeEvicted(cluster: KubeCluster): Promise<void> {
   const allowed = ['get', 'pdb', cluster.name, '--output', 'jsonpath={.status.disruptionsAllowed}']
