@@ -45,4 +45,11 @@ describe('sessions that routers lead here', () => {
       ),
     ).toBe(104)
   })
+
+  it('are left to MySQL where the server does not answer the look that tells of it', async () => {
+    const server = new ScriptedServer(aServerState())
+    server.readState = () => Promise.reject(new Error('no answer'))
+    const parts = await testParts(server)
+    await expect(letRoutersEnd({ ...parts, routers: () => 1 }, 10_000)).resolves.toBeUndefined()
+  })
 })

@@ -218,7 +218,7 @@ describe('An instance whose mysqld a person wants restarted', () => {
     expect(parts.file.current.stoppedInOrder).toBe(true)
     process.state = 'dead'
     await vi.waitUntil(() => parts.pod.termination === null, { timeout: 60_000 })
-    expect(last()).toBe('mysqld stopped in order, and starts again')
+    expect(last()).toBe('mysqld has stopped, and starts again')
     expect(parts.pod).toMatchObject({ restartsUntilMs: null, hasLeft: false })
     expect(launcher.quits).toBe(0)
   })

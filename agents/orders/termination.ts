@@ -28,7 +28,7 @@ const ends: Readonly<Record<Reason, Sentence>> = {
 const stays: Readonly<Record<Reason, Sentence>> = {
   told: say`the pod stays: its container began again`,
   leaves: say`the instance stays: its caller is gone, or wants it back`,
-  restarts: say`mysqld stopped in order, and starts again`,
+  restarts: say`mysqld has stopped, and starts again`,
 }
 
 /**
