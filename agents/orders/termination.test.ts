@@ -144,7 +144,7 @@ describe('An instance that leaves for a caller', () => {
     const { parts, server } = await beginLeaving('replica', { counted: true })
     await vi.waitUntil(() => parts.pod.termination !== null, { timeout: 60_000 })
     settable(parts).pod.termination = { sinceMs: -1e9, stopping: false }
-    await vi.waitUntil(() => /let out/.test(String(parts.course.converged.sentence)), { timeout: 60_000 })
+    await vi.waitUntil(() => /out of the sync set/.test(String(parts.course.converged.sentence)), { timeout: 60_000 })
     settable(parts).pod.leavesUntilMs = -Infinity
     await vi.waitUntil(() => parts.pod.termination === null, { timeout: 60_000 })
     expect(server.calls).toEqual([])
@@ -175,9 +175,12 @@ describe('An instance that leaves for a caller', () => {
     ['replica', 'stopped'],
   ] as const)('is not ended as the %s whose mysqld is %s, while others may need it', async (role, state) => {
     const { parts, process } = await beginLeaving(role, { state, counted: true })
-    await vi.waitUntil(() => /another to take over|let out/.test(String(parts.course.converged.sentence)), {
-      timeout: 60_000,
-    })
+    await vi.waitUntil(
+      () => /another instance is primary|out of the sync set/.test(String(parts.course.converged.sentence)),
+      {
+        timeout: 60_000,
+      },
+    )
     expect(process.state).toBe(state)
     expect(parts.pod.hasLeft).toBe(false)
   })
