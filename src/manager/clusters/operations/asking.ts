@@ -1,4 +1,4 @@
-import { printed, say, type Sentence, typedFor } from '#common/sentence/sentence.ts'
+import { command, printed, say, text, type Sentence, typedFor } from '#common/sentence/sentence.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { Platform } from '#common/ports/platform.ts'
 import type { Transport, World } from '#common/ports/ports.ts'
@@ -48,6 +48,13 @@ export class Asking {
     const known = this.input.snapshot.instances.map(({ name }) => name)
     if (!known.includes(instance))
       throw new RegentError('REGENT_NOT_FOUND', say`there is no instance ${instance}; there are ${known.join(', ')}`)
+  }
+
+  /** For what the manager is to do afterwards: nothing is decided while the cluster is paused. */
+  mustNotBePaused(what: Sentence): void {
+    const { paused } = this.situation().notes
+    if (paused)
+      throw this.refusal(say`${what}: the cluster is paused (${text(paused.reason)}); ${command('resume')} first`)
   }
 
   /** A person who asks while another request is under way would hear how that other one ends. */

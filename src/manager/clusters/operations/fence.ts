@@ -2,7 +2,7 @@ import { command, say } from '#common/sentence/sentence.ts'
 import { isFenced } from '#failover/judge/situation.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import type { Performer } from './performer.ts'
-import { switchover } from './switchover.ts'
+import { handOver } from './switchover.ts'
 
 /** A primary is moved first, unless the outage is wished for. */
 export const fence: Performer<'fence'> = (asking, { instance, keepPrimary, dryRun }) => {
@@ -10,10 +10,7 @@ export const fence: Performer<'fence'> = (asking, { instance, keepPrimary, dryRu
   asking.mustExist(instance)
   if (isFenced(notes, instance)) return { needless: `${instance} is fenced already` }
   const isAway = instance !== instanceOf(record.primary) || keepPrimary
-  const reason = `fence ${instance}`
-  const first = isAway
-    ? null
-    : switchover(asking, { from: instance, to: undefined, timeoutMs: undefined, reason, dryRun })
+  const first = isAway ? null : handOver(asking, { from: instance, reason: `fence ${instance}`, dryRun })
   const closed = `${instance} becomes read-only and offline`
   const outage = keepPrimary ? ': a deliberate outage, nothing fails over until unfence' : ''
   return {

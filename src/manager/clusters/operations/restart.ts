@@ -1,10 +1,10 @@
-import { command, say, text } from '#common/sentence/sentence.ts'
+import { command, say } from '#common/sentence/sentence.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import { sayWord } from '#failover/protocol/word.ts'
 import { liveViews } from '#failover/judge/situation.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import type { Performer } from './performer.ts'
-import { switchover } from './switchover.ts'
+import { handOver } from './switchover.ts'
 
 /** For the answer of an agent, which begins at once. */
 const deadlineMs = 5_000
@@ -14,20 +14,13 @@ const withinMs = 30_000
 /** Is done once the agent has begun: topology shows how that goes. A primary is moved first. */
 export const restart: Performer<'restart'> = (asking, { instance, dryRun }) => {
   asking.mustExist(instance)
-  const { snapshot, record, notes, cluster } = asking.situation()
-  if (notes.paused)
-    throw asking.refusal(
-      say`no restart of ${instance}: the cluster is paused (${text(notes.paused.reason)}); ${command('resume')} first`,
-    )
+  asking.mustNotBePaused(say`no restart of ${instance}`)
+  const { snapshot, record, cluster } = asking.situation()
   const view = liveViews(snapshot).find(({ name }) => name === instance)
   if (view === undefined) throw asking.refusal(say`no restart of ${instance}: its agent does not answer`)
   const { agent, observation } = view
-  const reason = `restart ${instance}`
-  const first =
-    instance === instanceOf(record.primary)
-      ? switchover(asking, { from: instance, to: undefined, timeoutMs: undefined, reason, dryRun })
-      : null
-  if (first !== null && 'needless' in first) return first
+  const isPrimary = instance === instanceOf(record.primary)
+  const first = isPrimary ? handOver(asking, { from: instance, reason: `restart ${instance}`, dryRun }) : null
   const steps = [
     say`${instance} leaves those that count for an acknowledgement, or the group`,
     say`its mysqld stops in order, and starts again`,

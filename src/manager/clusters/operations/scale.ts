@@ -1,4 +1,4 @@
-import { command, say } from '#common/sentence/sentence.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { counted } from '#common/text/words.ts'
 import { modeOf } from '#failover/decide.ts'
 import { planScale } from '#failover/flows/scaling.ts'
@@ -8,11 +8,7 @@ import type { Performer } from './performer.ts'
 export const scale: Performer<'scale'> = (asking, { instances }) => {
   const situation = asking.situation()
   const { loop, platform } = asking.cluster
-  const { paused } = situation.notes
-  if (paused)
-    throw asking.refusal(
-      say`no scaling to ${instances}: the cluster is paused (${paused.reason}); ${command('resume')} first`,
-    )
+  asking.mustNotBePaused(say`no scaling to ${instances}`)
   const planned = planScale(situation, instances, modeOf(situation.spec))
   if ('refusal' in planned) throw asking.refusal(say`no scaling to ${instances}: ${planned.refusal}`)
   const plan = [...planned.steps, ...protectionAfter(instances)]

@@ -9,6 +9,14 @@ import type { Asking } from './asking.ts'
 import type { Plan } from './performer.ts'
 import { takesAway, whyNotMeant } from './switchover-wish.ts'
 
+/** Before something else is done to a primary: the best one takes over. */
+export function handOver(
+  asking: Asking,
+  request: Pick<OperationRequest<'switchover'>, 'from' | 'reason' | 'dryRun'>,
+): Plan {
+  return switchover(asking, { ...request, to: undefined, timeoutMs: undefined })
+}
+
 export function switchover(asking: Asking, request: OperationRequest<'switchover'>): Plan {
   const situation = asking.situation()
   for (const named of [request.from, request.to]) if (named !== undefined) asking.mustExist(named)
