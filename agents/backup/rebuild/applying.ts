@@ -84,10 +84,13 @@ interface Seen {
 async function look(channel: string, server: Applying['server']): Promise<Seen> {
   const ofChannel = `WHERE a.CHANNEL_NAME = '${channel}'`
   const [coordinator] = await server.query(
-    `SELECT a.SERVICE_STATE AS state, a.LAST_ERROR_MESSAGE AS error, t.PROCESSLIST_STATE AS stage FROM performance_schema.replication_applier_status_by_coordinator a LEFT JOIN performance_schema.threads t ON t.THREAD_ID = a.THREAD_ID ${ofChannel}`,
+    `SELECT a.SERVICE_STATE AS state, a.LAST_ERROR_MESSAGE AS error, t.PROCESSLIST_STATE AS stage
+       FROM performance_schema.replication_applier_status_by_coordinator a
+       LEFT JOIN performance_schema.threads t ON t.THREAD_ID = a.THREAD_ID ${ofChannel}`,
   )
   const workers = await server.query(
-    `SELECT a.APPLYING_TRANSACTION AS applying, a.LAST_ERROR_MESSAGE AS error FROM performance_schema.replication_applier_status_by_worker a ${ofChannel} ORDER BY ${stoppedForAnother}`,
+    `SELECT a.APPLYING_TRANSACTION AS applying, a.LAST_ERROR_MESSAGE AS error
+       FROM performance_schema.replication_applier_status_by_worker a ${ofChannel} ORDER BY ${stoppedForAnother}`,
   )
   const executed = await executedBy(server)
   const errors = [...workers, coordinator].map((row) => textIn(row, 'error')).filter((error) => error !== '')

@@ -75,5 +75,6 @@ export function whyNotToSeed(
     return say`${what} holds ${counted(alien.count(), 'transaction')} (${text(abbreviated(alien.toString()))}) that the primary does not have`
   const lost = parseGtidSet(purged).subtract(gtids)
   if (lost.isEmpty()) return ''
-  return say`${what} is too old: with the archive it lacks ${counted(lost.count(), 'transaction')} (${text(abbreviated(lost.toString()))}) that the primary has in no binlog any more; make a backup`
+  const lacked = say`${counted(lost.count(), 'transaction')} (${text(abbreviated(lost.toString()))})`
+  return say`${what} is too old: with the archive it lacks ${lacked} that the primary has in no binlog any more; make a backup`
 }
