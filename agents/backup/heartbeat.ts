@@ -1,6 +1,6 @@
 import { say } from '#common/sentence/sentence.ts'
 import type { Watch } from '#common/watch/watch.ts'
-import { heartbeatMsOf } from '#failover/protocol/backup-settings.ts'
+import { heartbeatMsOf } from '#failover/protocol/backup-task.ts'
 import { whyClosed } from '../instance/known.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'

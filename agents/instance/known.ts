@@ -1,6 +1,6 @@
 import { say, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { freshLife, type Life } from './life.ts'
-import type { BackupTask } from '#failover/protocol/backup-settings.ts'
+import type { BackupTask } from '#failover/protocol/backup-task.ts'
 import type { StoppedThread } from '#failover/protocol/channel-options.ts'
 import type { Comparing } from '#failover/protocol/word.ts'
 import type { InstanceName } from '#topology/snapshot/member.ts'

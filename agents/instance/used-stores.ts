@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { BackupTask } from '#failover/protocol/backup-settings.ts'
+import type { BackupTask } from '#failover/protocol/backup-task.ts'
 import { backupFolderOf, type BackupStore } from '#failover/protocol/backup-store.ts'
 import type { Parts } from './parts.ts'
 

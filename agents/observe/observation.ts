@@ -7,7 +7,7 @@ import {
   type ProcessState,
   type StoredSummary,
 } from '#topology/snapshot/observation.ts'
-import { backupTaskText, heartbeatMsOf } from '#failover/protocol/backup-settings.ts'
+import { backupTaskText, heartbeatMsOf } from '#failover/protocol/backup-task.ts'
 import { unclassifiedIn } from '#failover/settings/check.ts'
 import { isEndingUnseen, shownSilenceMs } from '../doubts/ending.ts'
 import { comparedNow } from '../doubts/compared.ts'

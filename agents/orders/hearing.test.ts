@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { BackupTask } from '#failover/protocol/backup-settings.ts'
+import type { BackupTask } from '#failover/protocol/backup-task.ts'
 import { memberId, type MemberId } from '#topology/snapshot/member.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
 import { claimFolder } from '../backup/owner.ts'

@@ -1,4 +1,4 @@
-import { backupTaskText } from '#failover/protocol/backup-settings.ts'
+import { backupTaskText } from '#failover/protocol/backup-task.ts'
 import type { Addressed } from '#failover/protocol/message.ts'
 import type { Answers, LeaderWord, LeaseVote, LeaseVoteRequest, Word, WordName } from '#failover/protocol/word.ts'
 import { RegentError } from '#common/errors/errors.ts'

@@ -1,56 +1,50 @@
-import { Type, type Static } from 'typebox'
+import { anyBoolean, described, integer, objectOf, oneOf, optional, type Shaped } from '#common/input/shapes.ts'
 import { duration, say, type Said } from '#common/sentence/sentence.ts'
 
 const milliseconds = (minimum: number, maximum: number, description: string) =>
-  Type.Optional(Type.Integer({ minimum, maximum, description }))
+  optional(described(integer(minimum, maximum), description))
+
+/** What may be said of the reads of a router. */
+export const readsFields = {
+  maxLagMs: milliseconds(1, 86_400_000, 'A replica further behind gets no new sessions; 5000 unless given.'),
+  fallback: optional(
+    described(
+      { type: 'string', ...oneOf('primary', 'none') },
+      'Where reads go while no replica may have them: to the primary, or nowhere, so that they wait; primary unless given.',
+    ),
+  ),
+}
+
+/** What may be said of a router, besides its reads. */
+export const routerFields = {
+  waitMs: milliseconds(0, 60_000, 'So long a new session waits while no server may have it; 2000 unless given.'),
+  connectMs: milliseconds(
+    10,
+    1_000,
+    'So long a server may take to accept a connection, before it is tried again; 50 unless given.',
+  ),
+  drainMs: milliseconds(
+    0,
+    3_600_000,
+    'So long sessions may go on at a replica that left, and at a router that ends; 30000 unless given.',
+  ),
+  maxConnections: optional(
+    described(integer(1, 9_000), 'Sessions at a time at either port of a router; 4000 unless given.'),
+  ),
+  logSessions: optional(
+    described(
+      anyBoolean,
+      'Each session has a line in the log of its router, with the address of the client; false unless given.',
+    ),
+  ),
+}
 
 /** What may be said of a router; what is left out has its default. */
-export const routerSettingsSchema = Type.Object(
-  {
-    waitMs: milliseconds(0, 60_000, 'So long a new session waits while no server may have it; 2000 unless given.'),
-    connectMs: milliseconds(
-      10,
-      1_000,
-      'So long a server may take to accept a connection, before it is tried again; 50 unless given.',
-    ),
-    drainMs: milliseconds(
-      0,
-      3_600_000,
-      'So long sessions may go on at a replica that left, and at a router that ends; 30000 unless given.',
-    ),
-    maxConnections: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: 9_000,
-        description: 'Sessions at a time at either port of a router; 4000 unless given.',
-      }),
-    ),
-    logSessions: Type.Optional(
-      Type.Boolean({
-        description:
-          'Each session has a line in the log of its router, with the address of the client; false unless given.',
-      }),
-    ),
-    reads: Type.Optional(
-      Type.Object(
-        {
-          maxLagMs: milliseconds(1, 86_400_000, 'A replica further behind gets no new sessions; 5000 unless given.'),
-          fallback: Type.Optional(
-            Type.Unsafe<'primary' | 'none'>({
-              type: 'string',
-              enum: ['primary', 'none'],
-              description:
-                'Where reads go while no replica may have them: to the primary, or nowhere, so that they wait; primary unless given.',
-            }),
-          ),
-        },
-        { additionalProperties: false, description: 'Which replicas are read.' },
-      ),
-    ),
-  },
-  { additionalProperties: false },
-)
-export type SaidOfRouter = Static<typeof routerSettingsSchema>
+export const saidOfRouter = objectOf({
+  ...routerFields,
+  reads: optional(described(objectOf(readsFields), 'Which replicas are read.')),
+})
+export type SaidOfRouter = Shaped<typeof saidOfRouter>
 
 export interface RouterSettings {
   /** So long a new session waits for a server. */

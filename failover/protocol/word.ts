@@ -3,7 +3,7 @@ import { anyBoolean, byName, objectOf, oneOf, optional, text, type Shape, type S
 import type { WatchView } from '#common/watch/watch.ts'
 import type { Transport } from '#common/ports/ports.ts'
 import type { GtidText } from '#topology/snapshot/gtid-text.ts'
-import { backupTask } from './backup-settings.ts'
+import { backupTask } from './backup-task.ts'
 import { backupStore } from './backup-store.ts'
 import {
   archiveSearch,

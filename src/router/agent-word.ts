@@ -1,5 +1,17 @@
-import { Type } from 'typebox'
-import { Value } from 'typebox/value'
+import {
+  anyBoolean,
+  anyNumber,
+  anyText,
+  exactly,
+  integer,
+  listOf,
+  objectWith,
+  oneOf,
+  optional,
+  orNull,
+  text,
+} from '#common/input/shapes.ts'
+import { fits } from '#common/input/fits.ts'
 import type { Heartbeat } from '#topology/snapshot/copies.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { replicatingOf, silentSourceMs, type Replicating } from '#topology/snapshot/replicating.ts'
@@ -22,63 +34,57 @@ export interface AgentWord extends Replicating {
   readonly group: { readonly uuid: string; readonly primary: string | null } | null
 }
 
-const integer = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1 })
-const figure = Type.Optional(Type.Union([Type.Number(), Type.Null()]))
+const epoch = integer(0, Number.MAX_SAFE_INTEGER - 1)
+const figure = optional(orNull(anyNumber))
+const most = 1_024
 
-const channelSchema = Type.Object({
-  ioRunning: Type.String(),
-  sqlRunning: Type.Boolean(),
-  filtered: Type.Boolean(),
+const channelShape = objectWith({
+  ioRunning: anyText,
+  sqlRunning: anyBoolean,
+  filtered: anyBoolean,
   lagSeconds: figure,
-  silentMs: Type.Union([Type.Number(), Type.Null()]),
-  appliedUpToMs: Type.Optional(Type.Number()),
-  changedOptions: Type.Optional(Type.Array(Type.Object({ name: Type.String(), seen: Type.String() }))),
+  silentMs: orNull(anyNumber),
+  appliedUpToMs: optional(anyNumber),
+  changedOptions: optional(listOf(objectWith({ name: anyText, seen: anyText }), most)),
 })
 
-const groupSchema = Type.Object({
-  state: Type.String(),
-  members: Type.Array(Type.Object({ uuid: Type.String(), role: Type.String(), state: Type.String() })),
+const groupShape = objectWith({
+  state: anyText,
+  members: listOf(objectWith({ uuid: anyText, role: anyText, state: anyText }), most),
   lagSeconds: figure,
-  appliedUpToMs: Type.Optional(Type.Number()),
+  appliedUpToMs: optional(anyNumber),
 })
 
 /** The part of an observation that a word is made of. */
-const observedSchema = Type.Object({
-  process: Type.String(),
-  silentMs: Type.Number(),
-  stored: Type.Object({
-    promise: integer,
-    seeding: Type.Boolean(),
-    filterSeen: Type.Boolean(),
-    assignment: Type.Union([
-      Type.Object({
-        epoch: integer,
-        role: Type.Union([Type.Literal('primary'), Type.Literal('replica')]),
-        fenced: Type.Boolean(),
-        donates: Type.Optional(Type.Literal(true)),
-      }),
-      Type.Null(),
-    ]),
+const observedShape = objectWith({
+  process: anyText,
+  silentMs: anyNumber,
+  stored: objectWith({
+    promise: epoch,
+    seeding: anyBoolean,
+    filterSeen: anyBoolean,
+    assignment: orNull(
+      objectWith({ epoch, role: oneOf('primary', 'replica'), fenced: anyBoolean, donates: optional(exactly(true)) }),
+    ),
   }),
-  server: Type.Union([
-    Type.Object({
-      uuid: Type.String({ minLength: 1 }),
-      superReadOnly: Type.Boolean(),
-      readOnly: Type.Boolean(),
-      offlineMode: Type.Boolean(),
-      channel: Type.Union([channelSchema, Type.Null()]),
-      group: Type.Optional(groupSchema),
+  server: orNull(
+    objectWith({
+      uuid: text(1, most),
+      superReadOnly: anyBoolean,
+      readOnly: anyBoolean,
+      offlineMode: anyBoolean,
+      channel: orNull(channelShape),
+      group: optional(groupShape),
     }),
-    Type.Null(),
-  ]),
-  heartbeat: Type.Optional(Type.Object({ atMs: Type.Number(), everyMs: Type.Number() })),
+  ),
+  heartbeat: optional(objectWith({ atMs: anyNumber, everyMs: anyNumber })),
 })
 
 /**
  * The word of an agent. An observation that is damaged gives null: a fact that is missing must not be taken for a no.
  */
 export function wordOf(seen: Observation): AgentWord | null {
-  if (!Value.Check(observedSchema, seen)) return null
+  if (!fits(observedShape, seen)) return null
   const { stored } = seen
   return {
     ...assignedTo(stored.assignment),

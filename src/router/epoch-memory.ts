@@ -1,8 +1,7 @@
-import { Type } from 'typebox'
-import { Value } from 'typebox/value'
 import { sha256Of } from '#common/files/sha256.ts'
 import { described, RegentError } from '#common/errors/errors.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
+import { anyText, exactly, integer, objectWith, type Shaped } from '#common/input/shapes.ts'
 import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { refuseNewer } from '#local/files/file-version.ts'
 import { replaceJson } from '#local/files/durable-file.ts'
@@ -29,11 +28,11 @@ export interface EpochFileParts {
   readonly write?: (path: string, value: unknown) => Promise<void>
 }
 
-const fileSchema = Type.Object({
-  version: Type.Literal(1),
+const fileShape = objectWith({
+  version: exactly(1),
   /** A digest of the cluster's secret. */
-  cluster: Type.String(),
-  epoch: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER - 1 }),
+  cluster: anyText,
+  epoch: integer(1, Number.MAX_SAFE_INTEGER - 1),
 })
 
 const what = say`the epoch that this router led by before`
@@ -94,12 +93,10 @@ async function readFound({ path, secret, warn }: EpochFileParts): Promise<number
     const said = await readJsonIfThere(path, what)
     if (said === undefined) return 0
     refuseNewer(path, said, 1)
-    if (!Value.Check(fileSchema, said))
-      throw new RegentError(
-        'REGENT_BAD_FILE',
-        say`${what}, ${path}: ${complaintAbout(fileSchema, said) ?? say`does not have the expected shape`}`,
-      )
-    return said.cluster === digestOf(secret) ? said.epoch : 0
+    const complaint = complaintAbout(fileShape, said)
+    if (complaint !== undefined) throw new RegentError('REGENT_BAD_FILE', say`${what}, ${path}: ${complaint}`)
+    const { cluster, epoch } = said as Shaped<typeof fileShape>
+    return cluster === digestOf(secret) ? epoch : 0
   } catch (error) {
     warn(say`this router begins as if it had never led: ${described(error)}`)
     return 0

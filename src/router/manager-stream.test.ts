@@ -7,7 +7,7 @@ const state = 'event: state\ndata: {"name":"shop","epoch":3,"primary":"shop-1","
 
 /** A manager that says how the cluster is, and from then on only what `after` writes. */
 function aManager(after: (say: (text: string) => void) => void): ApiClient {
-  return ApiClient.over({
+  return new ApiClient({
     url: 'http://manager',
     token: 'token',
     fetch: async (_, { signal }) => {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { say, type Sentence } from '#common/sentence/sentence.ts'
-import type { ApiClient } from '#cli/connection/api-client.ts'
+import type { ApiReader } from '#cli/connection/api-reader.ts'
 import { managerWordOf, type ManagerWord } from './manager-word.ts'
 
 const againMs = 500
 /** A manager's stream says something every 2 s, also where nothing happens. */
-export const silentManagerMs = 5_000
+const silentManagerMs = 5_000
 
 export interface RecordListener {
   readonly signal: AbortSignal
@@ -21,7 +21,7 @@ export interface RecordListener {
  * new. So an instance that is the primary by an old record must be confirmed by its own agent.
  */
 export async function followRecord(
-  openManager: () => Promise<ApiClient>,
+  openManager: () => Promise<ApiReader>,
   cluster: string,
   { signal, heard, warn, silentMs = silentManagerMs }: RecordListener,
 ): Promise<void> {

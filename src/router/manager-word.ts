@@ -1,23 +1,21 @@
-import { Type, type Static } from 'typebox'
-import { Value } from 'typebox/value'
-import { nullable } from '#api-contract/views.ts'
-
-const epoch = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1 })
+import { anyText, integer, listOf, matching, objectWith, orNull, text, type Shaped } from '#common/input/shapes.ts'
+import { fits } from '#common/input/fits.ts'
 
 /** The part of a `ClusterView` that a router uses. Managers of other versions may say more. */
-const managerWordSchema = Type.Object({
-  name: Type.String(),
-  epoch,
-  primary: nullable(Type.String({ minLength: 1 })),
-  instances: Type.Array(
-    Type.Object({
-      name: Type.String({ pattern: '^[a-z0-9.-]+-\\d+$' }),
+const managerWord = objectWith({
+  name: anyText,
+  epoch: integer(0, Number.MAX_SAFE_INTEGER - 1),
+  primary: orNull(text(1, 1_024)),
+  instances: listOf(
+    objectWith({
+      name: matching('^[a-z0-9.-]+-\\d+$'),
       /** The host of the instance's pod; '' for none. */
-      host: Type.String({ pattern: '^[\\w.:-]*$' }),
+      host: matching('^[\\w.:-]*$'),
     }),
+    1_024,
   ),
 })
-export type ManagerWord = Static<typeof managerWordSchema>
+export type ManagerWord = Shaped<typeof managerWord>
 
 /**
  * The word of a manager about this cluster, in an event of its stream. A damaged event and an event of another cluster
@@ -25,7 +23,7 @@ export type ManagerWord = Static<typeof managerWordSchema>
  */
 export function managerWordOf(event: string, cluster: string): ManagerWord | null {
   const said = parsed(event)
-  return Value.Check(managerWordSchema, said) && said.name === cluster ? said : null
+  return fits(managerWord, said) && said.name === cluster ? said : null
 }
 
 function parsed(text: string): unknown {

@@ -266,7 +266,7 @@ export class KubeCluster implements WrittenCluster {
       await this.#route?.route[Symbol.asyncDispose]()
       this.#route = { leader, route: await ManagerRoute.find(this.#connection, manager.namespace) }
     }
-    return ApiClient.over(this.#route.route).get<Answer>(`/clusters/${this.namespace}.${this.name}${path}`)
+    return new ApiClient(this.#route.route).get<Answer>(`/clusters/${this.namespace}.${this.name}${path}`)
   }
 }
 

@@ -1,7 +1,7 @@
 import { describeError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import type { Watch } from '#common/watch/watch.ts'
-import type { BackupTask } from '#failover/protocol/backup-settings.ts'
+import type { BackupTask } from '#failover/protocol/backup-task.ts'
 import { learn } from '#agents/instance/learn.ts'
 import type { Parts } from '#agents/instance/parts.ts'
 import type { StoresPort } from '#agents/ports/backup-port.ts'

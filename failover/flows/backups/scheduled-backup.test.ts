@@ -3,7 +3,8 @@ import type { BackupsSeen, BackupSeen } from '#topology/snapshot/copies.ts'
 import { gtids, type ViewOverrides } from '#topology/testing.ts'
 import { decide } from '#failover/decide.ts'
 import { aGroupSituation } from '#failover/group/testing-group.ts'
-import { backupTaskOf, backupTaskText, type BackupSettings } from '#failover/protocol/backup-settings.ts'
+import type { BackupSettings } from '#failover/protocol/backup-settings.ts'
+import { backupTaskOf, backupTaskText } from '#failover/protocol/backup-task.ts'
 import { aBackup, aSituation, deadServer, lostAgent, type SituationOverrides } from '#failover/testing.ts'
 
 const at = (text: string) => Date.parse(`2026-11-${text}Z`)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { BackupsSeen, RehearsalSeen } from '#topology/snapshot/copies.ts'
 import type { ViewOverrides } from '#topology/testing.ts'
 import { decide } from '#failover/decide.ts'
-import { backupTaskOf, backupTaskText } from '#failover/protocol/backup-settings.ts'
+import { backupTaskOf, backupTaskText } from '#failover/protocol/backup-task.ts'
 import { aBackup, aSituation, type SituationOverrides } from '#failover/testing.ts'
 
 const at = (text: string) => Date.parse(`2026-11-${text}Z`)

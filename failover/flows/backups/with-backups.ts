@@ -1,5 +1,5 @@
 import type { Said } from '#common/sentence/sentence.ts'
-import { backupTaskOf, backupTaskText } from '#failover/protocol/backup-settings.ts'
+import { backupTaskOf, backupTaskText } from '#failover/protocol/backup-task.ts'
 import type { WordAction } from '#failover/protocol/decision.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
 import { liveViews, type Situation } from '#failover/judge/situation.ts'

@@ -1,43 +1,18 @@
-import { command, reported, say } from '#common/sentence/sentence.ts'
-import { catalogue, type ErrorCode } from '#common/errors/error-catalogue.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { readText } from '#local/files/input-file.ts'
 import type { OperationResult } from '#api-contract/operation-result.ts'
 import { operations, type OperationBody, type OperationName } from '#api-contract/operations.ts'
 import type { ClusterView } from '#api-contract/views.ts'
-
-/** Longer than any read the manager answers from memory should take, also on a busy machine. */
-export const readDeadlineMs = 10_000
-/** Managers send a comment every 2 s; those of an older version every 15 s. */
-const silentStreamMs = 40_000
-const responseLimit = 64 * 1024 * 1024
+import { ApiReader } from './api-reader.ts'
 
 export interface ApiTarget {
   readonly url: string
   readonly tokenFile: string
 }
 
-/** Another way to a manager than a connection to its address. */
-export interface ApiRoute {
-  readonly url: string
-  readonly token: string
-  fetch(url: string, init: RequestInit): Promise<Response>
-}
-
-/** A manager's HTTP API: requests with deadlines, refusals as the errors they carry. */
-export class ApiClient {
-  readonly url: string
-  readonly #route: ApiRoute
-
-  private constructor(route: ApiRoute) {
-    this.url = route.url
-    this.#route = route
-  }
-
-  static over(route: ApiRoute): ApiClient {
-    return new ApiClient(route)
-  }
-
+/** Reads a manager's HTTP API, and asks for operations. */
+export class ApiClient extends ApiReader {
   static async open(target: ApiTarget): Promise<ApiClient> {
     const token = (await readText(target.tokenFile, say`the file with the API’s token`)).trim()
     if (!/^[\x21-\x7e]+$/.test(token))
@@ -48,19 +23,6 @@ export class ApiClient {
     return new ApiClient({ url: target.url, token, fetch: (url, init) => fetch(url, init) })
   }
 
-  /**
-   * GETs a path below /api/v1. Throws `REGENT_API_UNREACHABLE`, `REGENT_TIMED_OUT`, or what the manager refused with.
-   * The answer's shape is the API's contract: this client and the manager come from one release.
-   */
-  async get<Answer>(path: string, deadlineMs = readDeadlineMs): Promise<Answer> {
-    return (await this.#request('GET', path, undefined, deadlineMs)) as Answer
-  }
-
-  /** POSTs a question that is too long for a path; it changes nothing. Throws as `get` does. */
-  async post<Answer>(path: string, body: object, deadlineMs = readDeadlineMs): Promise<Answer> {
-    return (await this.#request('POST', path, body, deadlineMs)) as Answer
-  }
-
   /** Asks for an operation on the cluster at this path below /api/v1. Throws as `get` does. */
   async operate<N extends OperationName>(
     path: string,
@@ -68,7 +30,7 @@ export class ApiClient {
     body: OperationBody<N>,
     deadlineMs = operations[operation].deadlineMs(body),
   ): Promise<OperationResult> {
-    return (await this.#request('POST', `${path}/${operation}`, body, deadlineMs)) as OperationResult
+    return (await this.request('POST', `${path}/${operation}`, body, deadlineMs)) as OperationResult
   }
 
   /** The cluster named, or the only one that the manager has. Throws `REGENT_NOT_FOUND`, listing what there is. */
@@ -85,131 +47,4 @@ export class ApiClient {
         : say`the manager at ${this.url} has several clusters, so name one of them: ${names}`,
     )
   }
-
-  /**
-   * Server-sent events of a path until the stream ends or `signal` aborts; each one's data as text. Throws
-   * `REGENT_TIMED_OUT` where nothing came for so long: a manager whose host is gone closes no connection.
-   */
-  async *events(path: string, signal: AbortSignal, silentMs = silentStreamMs): AsyncGenerator<string> {
-    const silence = new AbortController()
-    const what = say`the manager at ${this.url} has said nothing for ${silentMs / 1_000} s`
-    const timer = setTimeout(() => silence.abort(new RegentError('REGENT_TIMED_OUT', what)), silentMs)
-    try {
-      const response = await this.#fetch('GET', path, undefined, AbortSignal.any([signal, silence.signal]))
-      if (!response.ok) throw problemOf(this.url, response.status, await response.text())
-      for await (const data of eventsIn(response.body, () => void timer.refresh())) yield data
-    } finally {
-      clearTimeout(timer)
-    }
-  }
-
-  async #request(method: string, path: string, body: unknown, deadlineMs: number): Promise<unknown> {
-    const signal = AbortSignal.timeout(deadlineMs)
-    try {
-      const response = await this.#fetch(method, path, body, signal)
-      const text = await response.text()
-      if (!response.ok) throw problemOf(this.url, response.status, text)
-      return parseAnswer(this.url, text)
-    } catch (error) {
-      if (signal.aborted)
-        throw new RegentError(
-          'REGENT_TIMED_OUT',
-          say`the manager at ${this.url} did not answer within ${deadlineMs / 1000} s; what was asked may still be going on: ${command('recoveries')} shows it`,
-          { cause: error },
-        )
-      throw error
-    }
-  }
-
-  async #fetch(method: string, path: string, body: unknown, signal: AbortSignal): Promise<Response> {
-    const headers = {
-      authorization: `Bearer ${this.#route.token}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    }
-    try {
-      return await this.#route.fetch(`${this.url}/api/v1${path}`, {
-        method,
-        headers,
-        signal,
-        redirect: 'error',
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      })
-    } catch (error) {
-      if (signal.aborted || error instanceof RegentError) throw error
-      throw new RegentError(
-        'REGENT_API_UNREACHABLE',
-        say`no manager answers at ${this.url}: ${reported(reasonOf(error))}`,
-        {
-          cause: error,
-        },
-      )
-    }
-  }
-}
-
-/** The data of each event; `heard` is called for whatever comes, a heartbeat too. */
-async function* eventsIn(body: Response['body'], heard: () => void): AsyncGenerator<string> {
-  if (body === null) return
-  let text = ''
-  for await (const part of body.pipeThrough(new TextDecoderStream())) {
-    heard()
-    text += part
-    for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
-      const data = text
-        .slice(0, end)
-        .split('\n')
-        .filter((line) => line.startsWith('data:'))
-        .map((line) => line.slice(5).trim())
-      text = text.slice(end + 2)
-      if (data.length > 0) yield data.join('\n')
-    }
-  }
-}
-
-/** undici says "fetch failed"; why is in the cause. */
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined
-  if (cause instanceof Error) return cause.message || ('code' in cause ? String(cause.code) : cause.name)
-  return error instanceof Error ? error.message : String(error)
-}
-
-function parseAnswer(url: string, text: string): unknown {
-  try {
-    if (text.length > responseLimit) throw new Error(`it is larger than ${responseLimit} bytes`)
-    return JSON.parse(text) as unknown
-  } catch (error) {
-    throw new RegentError(
-      'REGENT_API_UNREACHABLE',
-      say`what answers at ${url} is no Regent manager: its answer is not JSON`,
-      { cause: error },
-    )
-  }
-}
-
-/** The error that a problem+json answer (RFC 9457) carries: `{status, title, detail, code, remedy}`. */
-export function problemOf(url: string, status: number, text: string): RegentError {
-  let problem: unknown
-  try {
-    problem = JSON.parse(text)
-  } catch {
-    problem = undefined
-  }
-  const { code, detail, title, remedy } = (typeof problem === 'object' && problem !== null ? problem : {}) as {
-    code?: unknown
-    detail?: unknown
-    title?: unknown
-    remedy?: unknown
-  }
-  if (typeof code !== 'string')
-    return new RegentError(
-      'REGENT_API_UNREACHABLE',
-      say`what answers at ${url} is no Regent manager: it answered with HTTP status ${status}`,
-    )
-  const words = [detail, title].find((part) => typeof part === 'string')
-  const known = Object.hasOwn(catalogue, code)
-  return new RegentError(
-    known ? (code as ErrorCode) : 'REGENT_REFUSED',
-    say`${typeof words === 'string' ? reported(words) : say`HTTP status ${status}`}${known ? '' : say` (${code})`}`,
-    typeof remedy === 'string' ? { remedy } : {},
-  )
 }

@@ -24,7 +24,7 @@ export async function kubernetesPlace(io: Io, options: KubernetesOptions): Promi
   })
   const namespace = options.namespace ?? connection.namespace
   const route = await ManagerRoute.find(connection, options.managerNamespace ?? manager.namespace)
-  const client = ApiClient.over(route)
+  const client = new ApiClient(route)
 
   async function ids(): Promise<readonly string[]> {
     return (await client.get<readonly ClusterView[]>('/clusters')).map(({ name }) => name)

@@ -7,7 +7,7 @@ import { say } from '#common/sentence/sentence.ts'
 import type { KubeConnection } from '#controller-runtime/kube-config/kube-config.ts'
 import { openPortForward } from '#controller-runtime/port-forward/port-forward.ts'
 import { manager } from '#kube/names/manager-names.ts'
-import type { ApiRoute } from './api-client.ts'
+import type { ApiRoute } from './api-reader.ts'
 import { findManagers, unreachable, withRights, type FoundManagers, type ManagerPod } from './find-managers.ts'
 
 /** For the port-forward and the handshake within it, so that a read has time for a second manager. */

@@ -1,19 +1,19 @@
-import { Type, type Static } from 'typebox'
-import { routerSettingsSchema } from '#failover/protocol/router-settings.ts'
+import { anyText, exactly, integer, objectWith, type Shaped } from '#common/input/shapes.ts'
+import { saidOfRouter } from '#failover/protocol/router-settings.ts'
 
 /** The file that `regent router --config` reads. */
-export const routerFileSchema = Type.Object({
-  version: Type.Literal(1),
-  cluster: Type.String(),
-  namespace: Type.String(),
+export const routerFileShape = objectWith({
+  version: exactly(1),
+  cluster: anyText,
+  namespace: anyText,
   /** The number of instances. The instances' names follow from the number while no manager tells them. */
-  instances: Type.Integer({ minimum: 1 }),
+  instances: integer(1, Number.MAX_SAFE_INTEGER),
   /** Address of the managers' API. */
-  manager: Type.String(),
-  settings: routerSettingsSchema,
+  manager: anyText,
+  settings: saidOfRouter,
 })
 
-export type RouterFile = Static<typeof routerFileSchema>
+export type RouterFile = Shaped<typeof routerFileShape>
 
 export const routerFile = 'router.json'
 

@@ -1,6 +1,6 @@
 import { Type, type Static, type TSchema } from 'typebox'
 import { backupSettingsSchema } from '#failover/protocol/backup-settings.ts'
-import { backupStoreSchema, restoreSchema } from '#failover/protocol/backup-store.ts'
+import { backupStoreSchema, restoreSchema } from '#failover/protocol/backup-store-schema.ts'
 import { closed } from './schema-words.ts'
 
 /**

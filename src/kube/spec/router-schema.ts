@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { routerSettingsSchema } from '#failover/protocol/router-settings.ts'
+import { routerSettingsSchema } from '#failover/protocol/router-settings-schema.ts'
 import { asKubernetesHasIt, closed, ipFamilyPolicy, oneOf, texts } from './schema-words.ts'
 
 const { reads, ...settings } = routerSettingsSchema.properties

@@ -1,7 +1,7 @@
 import { Type, type Static, type TProperties } from 'typebox'
 import { kubeHooksSchema } from '#failover/protocol/hook.ts'
 import { acceptLossUpToSchema, clusterSpecSchema } from '#failover/protocol/spec.ts'
-import { routerSettingsSchema } from '#failover/protocol/router-settings.ts'
+import { routerSettingsSchema } from '#failover/protocol/router-settings-schema.ts'
 import { backupSchema, bootstrapSchema } from './backup-schema.ts'
 import { routerSchema } from './router-schema.ts'
 import { asKubernetesHasIt, closed, ipFamilyPolicy, listAsKubernetesHasIt, oneOf, texts } from './schema-words.ts'

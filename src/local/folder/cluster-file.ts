@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { Value } from 'typebox/value'
-import { routerSettingsSchema } from '#failover/protocol/router-settings.ts'
+import { routerSettingsSchema } from '#failover/protocol/router-settings-schema.ts'
 import { mostInstances } from '#topology/snapshot/member.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { counted, say } from '#common/sentence/sentence.ts'

@@ -1,5 +1,6 @@
 import { Value } from 'typebox/value'
-import { routerSettingsSchema, type SaidOfRouter } from '#failover/protocol/router-settings.ts'
+import type { SaidOfRouter } from '#failover/protocol/router-settings.ts'
+import { routerSettingsSchema } from '#failover/protocol/router-settings-schema.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'

@@ -20,7 +20,7 @@ async function aManager() {
   onTestFinished(() => void server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
-    client: () => ApiClient.over({ url, token: 't', fetch: (at, init) => fetch(at, init) }),
+    client: () => new ApiClient({ url, token: 't', fetch: (at, init) => fetch(at, init) }),
     streams,
     says: (primary: string | null, hosts: readonly string[]) => {
       const instances = hosts.map((host, at) => ({ name: `shop-${at}`, host }))

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Sentence } from '#common/sentence/sentence.ts'
 import type { PlatformInstance } from '#common/ports/platform.ts'
-import type { ApiClient } from '#cli/connection/api-client.ts'
+import type { ApiReader } from '#cli/connection/api-reader.ts'
 import { namesOf } from '#kube/names/names.ts'
 import { agentAddress, mysqlPort } from '#kube/objects/services.ts'
 import type { RouterFile } from '#kube/router/router-file.ts'
@@ -14,7 +14,7 @@ import type { Router } from '../router.ts'
 export interface KubernetesSourceParts {
   /** The file is read anew each time: the number of instances changes. */
   readonly file: () => Promise<RouterFile>
-  readonly openManager: () => Promise<ApiClient>
+  readonly openManager: () => Promise<ApiReader>
   readonly warn: (sentence: Sentence) => void
   /** The address of a host's name; '' where no name server knows the name. */
   readonly resolve?: (host: string) => Promise<string>

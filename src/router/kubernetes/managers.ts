@@ -1,12 +1,14 @@
 import { readFile } from 'node:fs/promises'
+import { request, type RequestOptions } from 'node:https'
 import { join } from 'node:path'
-import { Agent, fetch } from 'undici'
+import { text } from 'node:stream/consumers'
 import { RegentError } from '#common/errors/errors.ts'
 import { readTokenFile } from '#common/http/bearer-token.ts'
 import { say } from '#common/sentence/sentence.ts'
-import { ApiClient } from '#cli/connection/api-client.ts'
+import { ApiReader, type Answer } from '#cli/connection/api-reader.ts'
 import { manager } from '#kube/names/manager-names.ts'
-import { silentManagerMs } from '../manager-stream.ts'
+
+const connectMs = 2_000
 
 export interface ManagersParts {
   /** Address of the managers' API, read anew each time. */
@@ -21,23 +23,32 @@ export interface ManagersParts {
  * replaced authority, calls again. The router then trusts the authority in the file, and no other. A manager lets a
  * caller with the token of a cluster's agents watch that cluster, and gives that caller nothing else.
  */
-export function managersOf({ url, folder, tokenFile }: ManagersParts): () => Promise<ApiClient> {
-  let before: Agent | undefined
+export function managersOf({ url, folder, tokenFile }: ManagersParts): () => Promise<ApiReader> {
   return async () => {
-    const dispatcher = new Agent({
-      connect: { ca: await authorityIn(join(folder, manager.caKey)), timeout: 2_000 },
-      // The reader of a stream knows when a stream is over.
-      bodyTimeout: 2 * silentManagerMs,
-    })
-    await before?.destroy()
-    before = dispatcher
-    return ApiClient.over({
+    const ca = await authorityIn(join(folder, manager.caKey))
+    return new ApiReader({
       url: await url(),
       token: await readTokenFile(tokenFile),
-      // Node's own fetch takes no dispatcher of this undici. The two agree on arguments and results.
-      fetch: async (at, init) => await fetch(at, { ...init, dispatcher } as Parameters<typeof fetch>[1]),
+      fetch: (at, { headers, signal }) => ask(at, { ca, headers, ...(signal && { signal }), agent: false }),
     })
   }
+}
+
+/** By Node's own client: undici, which takes an authority for `fetch`, would be a tenth of a router's memory. */
+function ask(url: string, options: RequestOptions): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, options)
+    const late = new Error(`no connection within ${connectMs} ms`)
+    const slow = setTimeout(() => outgoing.destroy(late), connectMs)
+    outgoing.on('socket', (socket) => socket.once('secureConnect', () => clearTimeout(slow)))
+    outgoing.on('close', () => clearTimeout(slow))
+    outgoing.on('error', reject)
+    outgoing.on('response', (incoming) => {
+      const status = incoming.statusCode ?? 0
+      resolve({ ok: status >= 200 && status < 300, status, body: incoming, text: () => text(incoming) })
+    })
+    outgoing.end()
+  })
 }
 
 /** Node trusts every authority of the web where none is named: the token would be theirs. */

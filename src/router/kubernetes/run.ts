@@ -8,7 +8,7 @@ import { reported, say } from '#common/sentence/sentence.ts'
 import { followCertificateFolder } from '#common/tls/certificate-folder.ts'
 import { agentTlsName } from '#common/tls/tls-names.ts'
 import { routerSettings } from '#failover/protocol/router-settings.ts'
-import { routerFileSchema, routerPaths, routerPorts, type RouterFile } from '#kube/router/router-file.ts'
+import { routerFileShape, routerPaths, routerPorts, type RouterFile } from '#kube/router/router-file.ts'
 import { refuseNewer } from '#local/files/file-version.ts'
 import { readJson } from '#local/files/input-file.ts'
 import { haproxyOnPath } from '#local/packages/haproxy-binaries.ts'
@@ -72,7 +72,7 @@ async function readRouterFile(path: string): Promise<RouterFile> {
   const what = say`the file given with --config`
   const said = await readJson(path, what)
   refuseNewer(path, said, 1)
-  const complaint = complaintAbout(routerFileSchema, said)
+  const complaint = complaintAbout(routerFileShape, said)
   if (complaint !== undefined) throw new RegentError('REGENT_BAD_FILE', say`${what}, ${path}: ${reported(complaint)}`)
   return said as RouterFile
 }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
-import { backupTaskOf, heartbeatMsOf } from '#failover/protocol/backup-settings.ts'
+import { backupTaskOf, heartbeatMsOf } from '#failover/protocol/backup-task.ts'
 import { whyTooExact } from '#failover/protocol/router-settings.ts'
 import type { ClusterSpec } from '#failover/protocol/spec.ts'
 import { startSupervisor, stopCluster, supervisorStatus, underCommandLock } from '#local/supervisor/background.ts'
