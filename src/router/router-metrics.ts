@@ -9,9 +9,12 @@ export function routerMetrics(cluster: string, state: RouterState, statistics: r
   const of = (value: (one: ProxyStatistics) => number): readonly Sample[] =>
     fronts.map((one) => [{ kind: one.proxy }, value(one)])
   return [
-    metric('regent_router_open', 'gauge', '1 while new sessions that write are led to a primary, 0 while they wait.', [
-      [{}, state.leads === '' ? 0 : 1],
-    ]),
+    metric(
+      'regent_router_open',
+      'gauge',
+      '1 while new sessions that write are led to a primary, 0 while they wait or HAProxy is not led.',
+      [[{}, state.leads === '' ? 0 : 1]],
+    ),
     metric('regent_router_primary', 'gauge', 'The instance to which sessions that write are led.', [
       ...(state.leads === '' ? [] : [[{ instance: state.leads }, 1] as const]),
     ]),

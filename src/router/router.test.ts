@@ -309,6 +309,37 @@ it('An HAProxy that refuses is started again after some tries, at once where the
   expect(await restarts(/reads/)).toEqual({ after: '00001111111', ledAgoMs: 0 })
 })
 
+it('Nobody is said to be led while HAProxy refuses to lead sessions that write, or does not answer', async () => {
+  let said: string | Error = closed
+  let refused = /^$/
+  const { proxy } = fakeProxy(() => said)
+  const { router, listeners, told } = routerOn({
+    tell: async (commands) =>
+      commands[0] === 'show servers state' || !commands.some((command) => refused.test(command))
+        ? proxy.tell(commands)
+        : commands.map((command) => (refused.test(command) ? 'No such server.\n\n' : '\n')).join(''),
+    restart: () => proxy.restart(),
+  })
+  router.setRecord({ epoch: 1, primary: 'shop-0' })
+  listeners.get('shop-0')?.heard(primarySeen)
+  const looksUntil = async (sentence: RegExp) => {
+    router.look()
+    await vi.waitFor(() => expect(told.at(-1)).toMatch(sentence))
+    return router.state.leads
+  }
+  expect(await looksUntil(/^writes go on/)).toBe('shop-0')
+  refused = /primary addr/
+  expect(await looksUntil(/^sessions wait: HAProxy refuses/), 'the gate is shut').toBe('')
+  refused = /^$/
+  expect(await looksUntil(/^writes go on/)).toBe('shop-0')
+  said = new Error('nothing within 2000 ms')
+  expect(await looksUntil(/^HAProxy is not led/), 'nobody knows').toBe('')
+  said = closed
+  refused = /reads/
+  expect(await looksUntil(/^HAProxy refuses/), 'reads alone').toBe('shop-0')
+  expect(router.state.moves).toBe(0)
+})
+
 it('A router is cut off when neither a manager nor any agent is heard, and one of them is enough', async () => {
   let nowMs = 0
   const { router, listeners } = routerOn(fakeProxy(() => closed).proxy, () => nowMs)

@@ -25,7 +25,7 @@ export interface RouterParts {
 
 /** How the router leads HAProxy. */
 export interface RouterState {
-  /** The instance that new writing sessions are led to; '' while they wait. */
+  /** The instance that new writing sessions are led to; '' while they wait, and while HAProxy is not led. */
   readonly leads: string
   readonly moves: number
   readonly failures: number
@@ -239,6 +239,7 @@ export class Router {
 
   async #fails(sentence: Sentence, writes: Refused['writes'] = 'wait'): Promise<void> {
     this.#is = undefined
+    if (writes !== 'are led') this.#leads = ''
     this.#say(sentence)
     this.#failures += 1
     this.#failed += 1
