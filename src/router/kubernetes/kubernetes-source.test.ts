@@ -118,6 +118,24 @@ it('An agent that is not heard is looked for at both addresses that are known, i
   await expect.poll(() => tried.size).toBe(2)
 })
 
+it('An address is left only after a whole try there: a machine without power refuses nothing', async () => {
+  const manager = await aManager()
+  const looks: string[] = []
+  const { router, told } = aRouter(({ name }) => name !== 'shop-1')
+  const resolve = async () => {
+    looks.push(told.instances[1]?.host ?? '')
+    return '10.0.0.7'
+  }
+  follow(router, { openManager: async () => manager.client(), resolve })
+  await expect.poll(() => manager.streams.length).toBe(1)
+  manager.says('shop-0', ['10.0.0.1', '10.0.0.2'])
+  const changes = () => looks.filter((host, at) => at > 0 && host !== looks[at - 1]).length
+  await expect.poll(changes, { timeout: 20_000 }).toBeGreaterThanOrEqual(3)
+  // The first address and the last address may have been in use for only a part of the time between two looks.
+  const turns = looks.join().match(/(10\.0\.0\.[27])(,\1)*/g) ?? []
+  expect(turns.slice(1, -1).filter((turn) => !turn.includes(','))).toEqual([])
+})
+
 it('A damaged event of the manager is no word of the manager, and leaves what was known', async () => {
   const manager = await aManager()
   const { router, told, hosts } = aRouter(({ host }) => host !== '')

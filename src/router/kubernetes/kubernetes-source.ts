@@ -21,6 +21,8 @@ export interface KubernetesSourceParts {
 }
 
 const lookEveryMs = 1_000
+/** Longer than a try at an address where no machine answers: a try that is cut short says nothing of the machine. */
+const wholeTryMs = 2_000
 
 /**
  * Tells a router of instances and record, by the manager's stream. The names of the pods lead to agents that are not
@@ -66,6 +68,8 @@ class AddressBook {
   #names: readonly string[] = []
   readonly #byManager = new Map<string, string>()
   readonly #now = new Map<string, string>()
+  /** The time since when the address is in use. */
+  readonly #sinceMs = new Map<string, number>()
   isTold = false
 
   constructor(changed: (instances: readonly PlatformInstance[]) => void) {
@@ -86,7 +90,7 @@ class AddressBook {
     for (const { name, host } of instances) {
       if (host === '' || this.#byManager.get(name) === host) continue
       this.#byManager.set(name, host)
-      this.#now.set(name, host)
+      this.#use(name, host)
     }
     this.#tell()
   }
@@ -94,9 +98,14 @@ class AddressBook {
   tried(name: string, byName: string): void {
     const now = this.#now.get(name) ?? ''
     const next = nextAddress({ now, byManager: this.#byManager.get(name) ?? '', byName })
-    if (next === now) return
-    this.#now.set(name, next)
+    if (next === now || (now !== '' && performance.now() - (this.#sinceMs.get(name) ?? 0) < wholeTryMs)) return
+    this.#use(name, next)
     this.#tell()
+  }
+
+  #use(name: string, host: string): void {
+    if (this.#now.get(name) !== host) this.#sinceMs.set(name, performance.now())
+    this.#now.set(name, host)
   }
 
   #tell(): void {
