@@ -69,8 +69,10 @@ function patched(live: Json, patch: Json): Json {
 }
 
 /** An API server with one App; a hand changes what is stored. */
-function aCluster() {
+function aCluster(given = app) {
   const stored = new Map<string, KubeObject>()
+  let there: App | undefined = given
+  const textOf = (kind: string): string => `${kind} ${kind === 'Service' ? (given.spec.service.name ?? 'web') : 'web'}`
   const events: string[] = []
   const at = ({ kind }: Resource, { name }: ObjectKey): string => `${kind} ${name}`
   const put = (text: string, object: unknown): unknown => (
@@ -103,7 +105,7 @@ function aCluster() {
     reconcileApp({
       client,
       clock: { wallMs: () => 0, monotonicMs: () => 0 },
-      apps: { get: () => app } as unknown as InformerPort<App>,
+      apps: { get: () => there } as unknown as InformerPort<App>,
       leads: () => true,
       recorder: { record: ({ reason, note }) => events.push(`${reason}: ${note}`) },
     })
@@ -111,11 +113,14 @@ function aCluster() {
   return {
     events,
     begin: () => void (reconcile = aManager()),
-    spec: (kind: string) => structuredClone(stored.get(`${kind} web`) as KubeObject & { readonly spec: object }).spec,
+    /** Takes the App away, and leaves its objects there. */
+    orphan: () => void (there = undefined),
+    make: () => void (there = given),
+    spec: (kind: string) => structuredClone(stored.get(textOf(kind)) as KubeObject & { readonly spec: object }).spec,
     /** Sets what is at a path of the spec; takes it away where `value` is undefined. */
     change: (kind: string, path: string, value: Json) => {
-      const live = stored.get(`${kind} web`) as KubeObject & { readonly spec: Json }
-      put(`${kind} web`, { ...live, spec: withAt(live.spec, path.split('.'), value) })
+      const live = stored.get(textOf(kind)) as KubeObject & { readonly spec: Json }
+      put(textOf(kind), { ...live, spec: withAt(live.spec, path.split('.'), value) })
     },
     reconcile: () => reconcile({ namespace: 'shops', name: 'web' }, new AbortController().signal),
   }
@@ -179,6 +184,19 @@ it('A pause from before this manager is told, too', async () => {
   cluster.begin()
   await cluster.reconcile()
   expect(cluster.events).toEqual(['PutRight: Deployment web was changed by somebody else: paused. It is put right'])
+})
+
+it('Nothing is remembered of an App that is gone, whatever the name of its Service is', async () => {
+  const cluster = aCluster({ ...app, spec: { ...app.spec, service: { ...app.spec.service, name: 'shop' } } })
+  await cluster.reconcile()
+  cluster.orphan()
+  await cluster.reconcile()
+  cluster.change('Deployment', 'replicas', 0)
+  cluster.change('Service', 'sessionAffinity', 'ClientIP')
+  cluster.make()
+  await cluster.reconcile()
+  expect(cluster.spec('Service')).toMatchObject({ sessionAffinity: 'None' })
+  expect(cluster.events, 'nobody knows who had these otherwise').toEqual([])
 })
 
 it('Each field of a Deployment is said: what is not sent is not put right', () => {

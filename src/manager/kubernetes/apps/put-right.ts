@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { keyOf, keyText, type KubeObject, type ObjectKey } from '#controller-runtime/objects/objects.ts'
+import { keyText, type KubeObject, type ObjectKey } from '#controller-runtime/objects/objects.ts'
 import { additionsIn } from '#kube/objects/additions.ts'
 
 interface Specified extends KubeObject {
@@ -8,15 +8,16 @@ interface Specified extends KubeObject {
 
 /** Tells what a hand had changed of objects that an apply then made as they should be. */
 export class PutRight {
-  /** By kind and key: what was applied last, and to which object. */
+  /** By App and kind: what was applied last, and to which object. A Service may have another name than its App. */
   readonly #applied = new Map<string, { readonly uid: string | undefined; readonly spec: object }>()
 
   /**
+   * @param app the App to which the object belongs
    * @returns a sentence; '' where nothing was changed, or where what is wanted is new: nobody knows then who had it
    * otherwise. But Regent never pauses anything.
    */
-  sentence(wanted: Specified, before: Specified | undefined, after: Specified): string {
-    const text = textOf(wanted.kind, keyOf(wanted))
+  sentence(app: ObjectKey, wanted: Specified, before: Specified | undefined, after: Specified): string {
+    const text = textOf(app, wanted.kind)
     const last = this.#applied.get(text)
     const { uid } = after.metadata
     this.#applied.set(text, { uid, spec: wanted.spec })
@@ -28,13 +29,13 @@ export class PutRight {
       : `${wanted.kind} ${wanted.metadata.name} was changed by somebody else: ${changed}. It is put right`
   }
 
-  forget(kind: string, key: ObjectKey): void {
-    this.#applied.delete(textOf(kind, key))
+  forget(app: ObjectKey, kind: string): void {
+    this.#applied.delete(textOf(app, kind))
   }
 }
 
-function textOf(kind: string, key: ObjectKey): string {
-  return `${kind} ${keyText(key)}`
+function textOf(app: ObjectKey, kind: string): string {
+  return `${keyText(app)} ${kind}`
 }
 
 function isPaused({ spec }: Specified): boolean {

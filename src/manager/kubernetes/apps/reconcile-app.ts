@@ -68,7 +68,7 @@ export function reconcileApp(given: ReconcileAppParts): Reconcile {
 
 function forget({ templates, putRight }: Keeping, key: ObjectKey): void {
   templates.forget(key)
-  for (const kind of [deployments.kind, services.kind]) putRight.forget(kind, key)
+  for (const kind of [deployments.kind, services.kind]) putRight.forget(key, kind)
 }
 
 async function makeAll(parts: Keeping, app: App, signal: AbortSignal): Promise<Made> {
@@ -139,7 +139,7 @@ async function keepDeployment(
 ): Promise<Deployment> {
   const wanted = deploymentOf(app)
   const now = await applied(client, deployments, wanted, signal)
-  mention(recorder, app, putRight.sentence(wanted, live, now))
+  mention(recorder, app, putRight.sentence(keyOf(app), wanted, live, now))
   mention(recorder, app, await templates.keep(wanted, now, signal))
   return now
 }
@@ -162,7 +162,7 @@ async function keepService(
   }
   const apply = () => applied(client, services, wanted, signal)
   const now = await (live === undefined ? apply() : applyOverOthers(wanted, apply, { client, signal }))
-  mention(recorder, app, putRight.sentence(wanted, live, now))
+  mention(recorder, app, putRight.sentence(keyOf(app), wanted, live, now))
   // An apply takes nothing away that others added, and that leads clients elsewhere.
   const added = addedToService(wanted, now)
   if (added === undefined) return now
