@@ -1,16 +1,11 @@
 import { dirname, join } from 'node:path'
-import { RegentError } from '#common/errors/errors.ts'
-import { complaintAbout } from '#common/input/schema-complaint.ts'
 import { createLogger } from '#common/log/logger.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { listeningHosts, ownAddresses } from '#common/process/pod-addresses.ts'
-import { reported, say } from '#common/sentence/sentence.ts'
 import { followCertificateFolder } from '#common/tls/certificate-folder.ts'
 import { agentTlsName } from '#common/tls/tls-names.ts'
 import { routerSettings } from '#failover/protocol/router-settings.ts'
-import { routerFileShape, routerPaths, routerPorts, type RouterFile } from '#kube/router/router-file.ts'
-import { refuseNewer } from '#local/files/file-version.ts'
-import { readJson } from '#local/files/input-file.ts'
+import { routerPaths, routerPorts } from '#kube/router/router-file.ts'
 import { haproxyOnPath } from '#local/packages/haproxy-binaries.ts'
 import { plainServer } from '#manager/servers/plain.ts'
 import type { Haproxy } from '../haproxy.ts'
@@ -20,6 +15,7 @@ import type { Router } from '../router.ts'
 import { serve } from '../serve.ts'
 import { followKubernetes } from './kubernetes-source.ts'
 import { managersOf } from './managers.ts'
+import { readRouterFile } from './read-router-file.ts'
 import { readinessOf } from './readiness.ts'
 
 export interface KubernetesRouterOptions {
@@ -66,15 +62,6 @@ export async function runKubernetesRouter({ config, logLevel }: KubernetesRouter
     },
   })
   certificates.close()
-}
-
-async function readRouterFile(path: string): Promise<RouterFile> {
-  const what = say`the file given with --config`
-  const said = await readJson(path, what)
-  refuseNewer(path, said, 1)
-  const complaint = complaintAbout(routerFileShape, said)
-  if (complaint !== undefined) throw new RegentError('REGENT_BAD_FILE', say`${what}, ${path}: ${reported(complaint)}`)
-  return said as RouterFile
 }
 
 function routesOf(cluster: string, router: Router, haproxy: Pick<Haproxy, 'tell'>) {
