@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { Haproxy } from './haproxy.ts'
 
 /** Answers `show info` at the socket that stands in the configuration, as HAProxy does. */
@@ -61,4 +61,24 @@ it('An HAProxy whose router is told to stop while it begins is not started after
   onTestFinished(() => haproxy.stop())
   expect(atEnd, 'stopped with the router').toBe(haproxy.pid)
   expect(began).not.toContain('began')
+})
+
+it('Each try to start an HAProxy that does not start is over before the next: no try is remembered', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'haproxy-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const files = { config: join(folder, 'haproxy.cfg'), script: join(folder, 'x.lua'), socket: join(folder, 'socket') }
+  const { stackTraceLimit } = Error
+  onTestFinished(() => void (Error.stackTraceLimit = stackTraceLimit))
+  Error.stackTraceLimit = 100
+  const waiting: number[] = []
+  const haproxy = new Haproxy({
+    ...{ argv: ['/bin/false'], files, config: '', script: '' },
+    log: () => waiting.push(new Error('here').stack?.match(/#launch /g)?.length ?? 0),
+    began: () => undefined,
+  })
+  const starting = haproxy.start()
+  await vi.waitFor(() => expect(waiting.length).toBeGreaterThanOrEqual(3), { timeout: 60_000 })
+  await haproxy.stop()
+  await starting
+  expect(new Set(waiting), 'those that wait for their next').toEqual(new Set([1]))
 })

@@ -98,8 +98,12 @@ export class Haproxy {
     return (this.#launching ??= this.#launch().finally(() => (this.#launching = undefined)))
   }
 
+  /** A try waits for no later try: an HAProxy that never starts would fill the memory with tries. */
   async #launch(): Promise<void> {
-    if (this.#stopped) return
+    while (!this.#stopped && !(await this.#begins())) await sleep(againMs)
+  }
+
+  async #begins(): Promise<boolean> {
     const { argv, files, log, began } = this.#options
     const [program = '', ...rest] = argv
     const words = ['-q', '-db', '-f', files.config]
@@ -123,19 +127,20 @@ export class Haproxy {
       log(say`HAProxy runs with pid ${child.pid ?? 0}`)
       began()
       void over.then(() => this.keep())
-      return
+      return true
     }
     log(say`HAProxy does not start (${text(outcome)}); it is tried again in ${againMs / 1_000} s`)
     if (this.#identity !== undefined) await endProcess(this.#identity, graceMs)
     this.#identity = undefined
-    await sleep(againMs)
-    await this.#launch()
+    return false
   }
 
   async #answers(): Promise<'answers' | 'no answer'> {
-    for (const until = performance.now() + answerMs * 5; performance.now() < until; await sleep(lookMs)) {
+    const begun = this.#identity
+    const until = performance.now() + answerMs * 5
+    for (; performance.now() < until && this.#identity === begun; await sleep(lookMs)) {
       const running = await this.#runningNow()
-      if (running !== undefined && running.pid === this.#identity?.pid) return 'answers'
+      if (running !== undefined && running.pid === begun?.pid) return 'answers'
     }
     return 'no answer'
   }
