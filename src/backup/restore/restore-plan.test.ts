@@ -116,6 +116,22 @@ describe('a restore', () => {
     ])
   })
 
+  it('up to transactions takes no backup that holds what a later primary did, and refuses where there is no other', () => {
+    const openings = [...whole.openings, { epoch: 2, atMs: second(41), gtids: gtids('1-40') }]
+    const ofB = ten(4, { epoch: 2, source: sourceB, from: 1, to: 10, preceding: 40 })
+    const ofEpoch2 = { epoch: 2, gtids: `${sourceA}:1-40,${sourceB}:1-7`, endedAtMs: second(47) }
+    const archive = { manifests: [old, aManifest(ofEpoch2)], openings, pieces: [...whole.pieces, ofB] }
+    const target: Target = { kind: 'gtids', gtids: gtids('1-40') }
+    expect(shown(target, {}, archive)).toEqual(['old', ['6-10', '11-20', '21-30', '31-40'], null, '1-40'])
+    expect(shown(target, {}, { ...archive, manifests: [aManifest(ofEpoch2)] })).toBe(
+      `transactions ${sourceA}:1-40 are in each backup, with later ones: an older backup is needed; possible is up to ${sourceA}:1-40,${sourceB}:1-10`,
+    )
+    const doubtful = aManifest({ ...ofEpoch2, gtids: gtids('1-40').toString(), gtidsAtMost: ofEpoch2.gtids })
+    expect(shown(target, {}, { ...archive, manifests: [old, doubtful] })[0]).toBe('old')
+    const exact = aManifest({ epoch: 2, gtids: gtids('1-40').toString(), endedAtMs: second(42) })
+    expect(shown(target, {}, { ...archive, manifests: [old, exact] })).toEqual(['newer', [], null, '1-40'])
+  })
+
   it('to a moment goes on behind a piece whose last transactions were lost at a failover, whatever their time', () => {
     const openings = [...whole.openings, { epoch: 2, atMs: second(36), gtids: gtids('1-35') }]
     const times = { firstMs: second(36), lastMs: second(38) }

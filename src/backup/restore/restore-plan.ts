@@ -167,8 +167,11 @@ function whyNotTo(archive: Archive, ms: number): Sentence {
     : say`moment ${moment(ms)} is behind a hole: ${hole.why}; ${possible}`
 }
 
-/** The steps of a chain that lead to the transactions; null where the chain does not. */
-type Way = (chain: Chain, gtids: GtidSet) => readonly Step[] | null
+/**
+ * The steps of a chain that lead to the transactions; null where the chain does not.
+ * @param began the transactions that epochs began with
+ */
+type Way = (chain: Chain, gtids: GtidSet, began: readonly GtidSet[]) => readonly Step[] | null
 
 /**
  * The plan looks also at histories that ended at a failover, after the newest history. Transactions that were shipped
@@ -176,19 +179,22 @@ type Way = (chain: Chain, gtids: GtidSet) => readonly Step[] | null
  */
 function planByGtids(archive: Archive, gtids: GtidSet, way: Way): Plan | Refused {
   const history = historyOf(archive)
+  const began = history.flatMap(({ opening }) => opening?.gtids ?? [])
   const manifests = archive.manifests.toSorted((one, other) => other.endedAtMs - one.endedAtMs)
   for (let epochs = history.length; epochs >= 0; epochs -= 1)
     for (const manifest of manifests) {
       const chain = chainFrom(manifest, history.slice(0, epochs))
-      const steps = way(chain, gtids)
+      const steps = way(chain, gtids, began)
       if (steps !== null) return planOf(chain, steps)
     }
   return refused(whyNotThese(archive, gtids))
 }
 
-function stepsUntil({ backup, steps }: Chain, wanted: GtidSet): readonly Step[] | null {
-  const copied = GtidSet.parse(backup.gtids)
-  if (goesBeyond(GtidSet.parse(backup.gtidsAtMost), wanted)) return null
+function stepsUntil({ backup, steps }: Chain, wanted: GtidSet, began: readonly GtidSet[]): readonly Step[] | null {
+  const [copied, most] = [GtidSet.parse(backup.gtids), GtidSet.parse(backup.gtidsAtMost)]
+  if (goesBeyond(most, wanted)) return null
+  // Numbers of a later primary tell no order. An epoch that began with all that is wanted tells what came behind.
+  if (began.some((gtids) => gtids.contains(wanted) && !gtids.contains(most))) return null
   let lacking = wanted.subtract(copied)
   if (lacking.isEmpty()) return []
   const end = steps.findIndex(({ gtids }) => {
