@@ -54,6 +54,14 @@ it('To the newest a restore says where that is the end before a hole, and is sil
   expect(said({ kind: 'backup', name: newer.name })).not.toContain('hole')
 })
 
+it('To the newest a restore takes the chain with the most transactions, where a clock was set back before a backup', () => {
+  const back = { firstMs: second(-3_000), lastMs: second(-2_990) }
+  const holed = [ten(0), ten(2), ten(3, back)]
+  const afterHole = aManifest({ gtids: `${sourceA}:1-30`, endedAtMs: second(-3_001) })
+  const archive = { ...whole, manifests: [old, afterHole], pieces: holed }
+  expect(shown({ kind: 'newest' }, {}, archive)).toEqual(['newer', ['31-40'], null, '1-40'])
+})
+
 describe('a restore', () => {
   it.each<[Target, Partial<Asked>, unknown]>([
     [{ kind: 'newest' }, {}, ['newer', ['26-30', '31-40'], null, '1-40']],

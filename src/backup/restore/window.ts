@@ -43,9 +43,18 @@ export function chainsOf({ manifests, ...archive }: Archive): readonly Chain[] {
  */
 export function furthest(chains: readonly Chain[]): Chain | null {
   return chains.reduce<Chain | null>(
-    (best, chain) => (best === null || chain.reachesMs > best.reachesMs ? chain : best),
+    (best, chain) => (best === null || reachesFurther(chain, best) ? chain : best),
     null,
   )
+}
+
+/**
+ * Transactions tell what is further. Times tell that only of two histories that a failover parted: a clock may have
+ * been set back.
+ */
+function reachesFurther(one: Chain, other: Chain): boolean {
+  const [hasAll, lacksNone] = [one.gtids.contains(other.gtids), other.gtids.contains(one.gtids)]
+  return hasAll === lacksNone ? !hasAll && one.reachesMs > other.reachesMs : hasAll
 }
 
 /** Null where not a whole second is known to be between the end of the backup and the last commit behind it. */
