@@ -30,6 +30,9 @@ const unknownKey = refused('the store does not know the access key: give another
 const oldToken = refused('the session token has expired: give new credentials')
 // Our own word about files of credentials: a rotation may be half done.
 const unread = refused('the credentials cannot be read')
+const stranger = refused(
+  'what answers is no S3 server: correct the address of the endpoint, or look at what lies between (a proxy, a page)',
+)
 const damaged = refused('what arrived at the store is not what was sent: the network between changes bytes')
 const full = final('the store is full: give it more space or quota, or let fewer backups be kept')
 const elsewhere = final('the bucket is in another region: name its region')
@@ -96,6 +99,7 @@ const byCode: Readonly<Record<string, Known>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: final('the endpoint does not speak TLS: correct its address, or write http://'),
   ERR_TLS_CERT_ALTNAME_INVALID: final('the certificate of the endpoint is for another name: correct the address'),
   ShortAnswer: cut,
+  NoAnswerOfS3: stranger,
   ListCutOff: final('the store cut its list off, and does not say how that goes on: use a server that does'),
   ConditionIgnored: final('the store overwrites what must stay (it ignores If-None-Match): use a server that does not'),
 }
@@ -134,11 +138,28 @@ export function againAfter(failure: S3Failure): Again {
   return known(failure).again
 }
 
-const aboutCredentials: ReadonlySet<Known> = new Set([wrongSecret, unknownKey, oldToken, unread])
+/** A request may have done what it was for, and its answer was lost. */
+export function mayHaveBeenDone(failure: S3Failure): boolean {
+  return againAfter(failure) === 'patiently' || known(failure) === stranger
+}
 
-/** Whether the credentials are no longer, or not yet, those of the store. What they may not do is another thing. */
-export function isAboutCredentials(failure: S3Failure): boolean {
-  return aboutCredentials.has(known(failure))
+const passing: ReadonlySet<Known> = new Set([wrongSecret, unknownKey, oldToken, unread, stranger])
+
+/**
+ * Whether a store that has answered before will do so again: the credentials are no longer, or not yet, those of the
+ * store, or another answers in its place. What the credentials may not do is another thing.
+ */
+export function isPassing(failure: S3Failure): boolean {
+  return passing.has(known(failure))
+}
+
+/**
+ * Gives the fields of an answer back. Throws where there is none: a page of a proxy or of another server is no empty
+ * list, and nothing that was stored.
+ */
+export function requireAnswer<Answer extends object>(answer: Answer): Answer {
+  if (Object.entries(answer).some(([field, value]) => field !== '$metadata' && value !== undefined)) return answer
+  throw Object.assign(new Error('the answer has no field of S3'), { name: 'NoAnswerOfS3' })
 }
 
 /** Why, in a sentence with what to do, and the code to look for. */

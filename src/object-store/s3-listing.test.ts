@@ -59,3 +59,21 @@ it('A page that leads to itself is no list without an end', async () => {
   await expect(uploads.store.dropUnfinished('', 0)).rejects.toThrow('the store cut its list off')
   expect(uploads.asked()).toBe(1)
 })
+
+it.each(['', '<html><h1>Sign in</h1></html>', '<ListBucketResult></ListBucketResult>'])(
+  'What is no list of S3 is no empty store, and no end of a list: %j',
+  async (body) => {
+    const { store } = await aStoreThatSays(body)
+    await expect(keysOf(store)).rejects.toThrow('objects … cannot be listed: what answers is no S3 server')
+    await expect(store.dropUnfinished('', 0)).rejects.toThrow('what answers is no S3 server')
+  },
+)
+
+it('An object counts as stored where the server names what it stored, and not by a page of somebody else', async () => {
+  const { store } = await aStoreThatSays('<html><h1>Sign in</h1></html>')
+  async function* once() {
+    yield Buffer.from('content')
+  }
+  await expect(store.put('a', once())).rejects.toThrow('object a was not stored: what answers is no S3 server')
+  await expect(store.putIfAbsent('a', Buffer.from('content'))).rejects.toThrow('what answers is no S3 server')
+})

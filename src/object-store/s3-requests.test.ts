@@ -25,11 +25,11 @@ function aStore(refusesAtMs: number, rotatesAtMs: number, code: string) {
     while (!ended) await world.advance(100)
     return sent
   }
-  return { ask, world }
+  return { ask, requests, world }
 }
 
-it.each(['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'ExpiredToken', 'REGENT_BACKUP_STORE'])(
-  'Credentials that the store took are waited for where they rotate in the store first (%s)',
+it.each(['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'ExpiredToken', 'REGENT_BACKUP_STORE', 'NoAnswerOfS3'])(
+  'What passes is waited for where the store took the credentials before: they rotate, a page is in its place (%s)',
   async (code) => {
     const { ask, world } = aStore(1_000, 90_000, code)
     expect(await ask()).toBe('stored')
@@ -47,4 +47,17 @@ it('Credentials that the store never took are said at once, and so is what they 
   await denied.world.advance(1_000)
   expect(await denied.ask()).toMatch(/do not allow that/)
   expect(denied.world.clock.monotonicMs()).toBeLessThan(10_000)
+})
+
+it.each(['NoAnswerOfS3', 'ECONNRESET'])('After %s a request may have done what it was for', async (code) => {
+  const { requests, world } = aStore(0, 0, '')
+  const codes = [code, 'PreconditionFailed']
+  let failure: unknown
+  void requests
+    .send({ what: 'object a was not stored', expected: ['PreconditionFailed'] }, async () => {
+      throw named(codes.shift() ?? '')
+    })
+    .catch((error: unknown) => (failure = error))
+  while (failure === undefined) await world.advance(100)
+  expect(failure).toMatchObject({ isAfterLoss: true })
 })

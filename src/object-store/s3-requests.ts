@@ -3,7 +3,15 @@ import type { World } from '#common/ports/ports.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 import { Retries } from './retries.ts'
-import { againAfter, failureOf, isAboutCredentials, sentenceAbout, type Again, type S3Failure } from './s3-failure.ts'
+import {
+  againAfter,
+  failureOf,
+  isPassing,
+  mayHaveBeenDone,
+  sentenceAbout,
+  type Again,
+  type S3Failure,
+} from './s3-failure.ts'
 
 export interface RequestParts {
   readonly client: S3Client
@@ -42,7 +50,7 @@ export class Expected extends Error {
 export class S3Requests {
   readonly client: S3Client
   readonly #parts: RequestParts
-  /** The store took the credentials once. */
+  /** The store has answered once, and took the credentials. */
   #isKnown = false
 
   constructor(parts: RequestParts) {
@@ -77,7 +85,7 @@ export class S3Requests {
         const failure = failureOf(error)
         if (doing.expected?.includes(failure.code) === true) throw new Expected(failure, isAfterLoss)
         if (!(await retries.mayTryAgain(this.#againAfter(failure)))) throw await this.error(doing.what, error)
-        isAfterLoss ||= againAfter(failure) === 'patiently'
+        isAfterLoss ||= mayHaveBeenDone(failure)
       }
     }
   }
@@ -87,7 +95,7 @@ export class S3Requests {
    * or two. What took hours is not given up for that.
    */
   #againAfter(failure: S3Failure): Again {
-    return this.#isKnown && isAboutCredentials(failure) ? 'patiently' : againAfter(failure)
+    return this.#isKnown && isPassing(failure) ? 'patiently' : againAfter(failure)
   }
 
   /** Without the client's error as its cause: that holds the request, with its headers. */

@@ -13,7 +13,7 @@ import { complaintAboutKey, requireKey, requireKeyBeginning } from './object-key
 import type { ByteRange, Interruptible, ObjectStore, PutOptions, StoredObject } from './object-store.ts'
 import { s3Client, type S3Timeouts } from './s3-client.ts'
 import { download } from './s3-download.ts'
-import { isAboutLock } from './s3-failure.ts'
+import { isAboutLock, requireAnswer } from './s3-failure.ts'
 import { requireS3Options, type S3Options } from './s3-options.ts'
 import { Expected, S3Requests } from './s3-requests.ts'
 import { upload, uploadIfAbsent, type Place } from './s3-upload.ts'
@@ -165,8 +165,10 @@ class S3Store implements ObjectStore {
     const what = `objects ${prefix}… cannot be listed`
     let ContinuationToken: string | undefined
     do {
-      const page = await this.#requests.send({ what, signal }, (client, through) =>
-        client.send(new ListObjectsV2Command({ ...this.#below(prefix), ContinuationToken }), through),
+      const page = await this.#requests.send({ what, signal }, async (client, through) =>
+        requireAnswer(
+          await client.send(new ListObjectsV2Command({ ...this.#below(prefix), ContinuationToken }), through),
+        ),
       )
       yield* page.Contents ?? []
       const { NextContinuationToken = '', IsTruncated = false } = page
@@ -188,8 +190,8 @@ class S3Store implements ObjectStore {
         IsTruncated,
         NextKeyMarker,
         NextUploadIdMarker,
-      } = await this.#requests.send({ what, signal }, (client, through) =>
-        client.send(new ListMultipartUploadsCommand({ ...this.#below(prefix), ...next }), through),
+      } = await this.#requests.send({ what, signal }, async (client, through) =>
+        requireAnswer(await client.send(new ListMultipartUploadsCommand({ ...this.#below(prefix), ...next }), through)),
       )
       yield* Uploads
       const behind: Marker = { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker }

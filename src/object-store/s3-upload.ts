@@ -16,6 +16,7 @@ import type { Interruptible, PutOptions } from './object-store.ts'
 import { PartReader, type FilledPart } from './part-reader.ts'
 import { hasRoomFor, partBytes, partPlan, partsHeld, planText, type PartPlan } from './part-plan.ts'
 import { withHeaders } from './s3-client.ts'
+import { requireAnswer } from './s3-failure.ts'
 import { Expected, type S3Requests } from './s3-requests.ts'
 import { marked } from './source-failure.ts'
 
@@ -86,21 +87,14 @@ async function putWhole(
   condition: Pick<PutObjectCommandInput, 'IfNoneMatch'> = {},
 ): Promise<void> {
   const expected = condition.IfNoneMatch === undefined ? [] : ['PreconditionFailed']
-  await requests.send({ what, signal, expected }, (client, through) =>
-    client.send(
-      withHeaders(
-        new PutObjectCommand({
-          ...place,
-          ...condition,
-          Body: content,
-          ContentLength: content.length,
-          ChecksumSHA256: digest.toString('base64'),
-          Metadata: { [writerField]: writer },
-        }),
-        { 'x-amz-content-sha256': digest.toString('hex') },
-      ),
-      through,
-    ),
+  const input = {
+    ...{ ...place, ...condition, Body: content, ContentLength: content.length },
+    ChecksumSHA256: digest.toString('base64'),
+    Metadata: { [writerField]: writer },
+  }
+  const command = () => withHeaders(new PutObjectCommand(input), { 'x-amz-content-sha256': digest.toString('hex') })
+  await requests.send({ what, signal, expected }, async (client, through) =>
+    requireAnswer(await client.send(command(), through)),
   )
 }
 

@@ -20,7 +20,8 @@ export interface SeenRequest {
 export type S3Fault =
   /** The proxy answers in the place of the server, which never hears of the request. */
   | { readonly kind: 'answer'; readonly status: number; readonly code: string }
-  | { readonly kind: 'html'; readonly status: number }
+  /** With a tag the page is an answer about an object. */
+  | { readonly kind: 'html'; readonly status: number; readonly tag?: string }
   /** Cut while the request comes, before the answer (the server has done its work), or in the middle of the answer. */
   | { readonly kind: 'cut'; readonly where: 'request' | 'before-answer' | 'answer' }
   /** Nothing is answered, or nothing after the middle of the answer. */
@@ -137,7 +138,10 @@ function cutWhileItComes(request: IncomingMessage): void {
 
 function insteadOfServer(response: ServerResponse, fault: InsteadOfServer): void {
   if (fault.kind === 'stall') return
-  if (fault.kind === 'html') return void response.writeHead(fault.status).end('<html><h1>Bad Gateway</h1></html>')
+  if (fault.kind === 'html') {
+    const headers = fault.tag === undefined ? {} : { etag: fault.tag }
+    return void response.writeHead(fault.status, headers).end('<html><h1>Bad Gateway</h1></html>')
+  }
   const xml = `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${fault.code}</Code><Message>so it is</Message></Error>`
   response.writeHead(fault.status, { 'content-type': 'application/xml' }).end(xml)
 }
