@@ -109,3 +109,23 @@ it('By a beginning of an epoch that nobody signed nothing of the archive is give
     (await readStock(store, 'shop', { key: by })).stock.openings.map(({ epoch }) => epoch)
   expect([await openings(null), await openings(key)]).toEqual([[1, 2], [2]])
 })
+
+it('Nothing is deleted where a listing does not show a manifest that is there: its parts are no leftover', async () => {
+  const store = aStore()
+  for (const { name } of [first, third])
+    store.objects.set(keyOf({ kind: 'part', cluster: 'shop', name, part: 1 }), Buffer.from('part'))
+  const whyNot = async () => String((await readStock(store, 'shop', { key })).whyNot)
+  expect(await whyNot()).toBe('')
+  const list = store.list.bind(store)
+  const hidden = keyOf({ kind: 'manifest', cluster: 'shop', name: third.name })
+  store.list = async function* (prefix) {
+    for await (const object of list(prefix)) if (object.key !== hidden) yield object
+  }
+  expect(await whyNot()).toBe(
+    `nothing is deleted: the store does not list the manifest of backup ${third.name}, which is there: its list is late, or lacks some`,
+  )
+  store.objects.set(hidden, Buffer.from('{'))
+  expect(await whyNot()).toContain('the store does not list the manifest')
+  store.objects.delete(hidden)
+  expect(await whyNot()).toBe('')
+})

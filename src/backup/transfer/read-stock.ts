@@ -26,7 +26,8 @@ export interface StockOptions extends Interruptible {
 /**
  * Reads all that retention goes by. A manifest that was changed or cut is left out, and so is kept. Without the
  * beginning of an epoch no less is kept than with it. An object of a newer Regent may mean what this Regent does not
- * know: nothing is deleted beside such an object. Rejects as the store does.
+ * know: nothing is deleted beside such an object, and nothing where the store does not list a manifest that is there.
+ * Rejects as the store does.
  */
 export async function readStock(
   store: Pick<ObjectStore, 'get' | 'list'>,
@@ -47,9 +48,34 @@ export async function readStock(
   const verified = new Set<BackupName>()
   for (const manifest of manifests)
     if (claimed.has(manifest.name) && (await isVerified(store, manifest, options))) verified.add(manifest.name)
+  for (const name of runsWithout(found))
+    if (await hasManifest(store, { cluster, name }, options))
+      whyNot = say`nothing is deleted: the store does not list the manifest of backup ${name}, which is there: its list is late, or lacks some`
   // A false opening would let an epoch seem to begin elsewhere, and pieces seem to be needed by nobody.
   const believed = openings.filter(({ distrust = '' }) => distrust === '')
   return { stock: { objects: [...listed.values()], manifests, openings: believed, verified, claimed }, whyNot }
+}
+
+/** Runs whose manifest is not listed. */
+function runsWithout(found: readonly BackupKey[]): ReadonlySet<BackupName> {
+  const whole = new Set(found.flatMap((key) => (key.kind === 'manifest' ? [key.name] : [])))
+  return new Set(found.flatMap((key) => ('name' in key && !whole.has(key.name) ? [key.name] : [])))
+}
+
+/** A list that is late would make a leftover of a whole backup. The object itself tells. */
+async function hasManifest(
+  store: Pick<ObjectStore, 'get'>,
+  { cluster, name }: Pick<Manifest, 'cluster' | 'name'>,
+  options: Interruptible,
+): Promise<boolean> {
+  try {
+    await readOutline(store, cluster, name, options)
+    return true
+  } catch (error) {
+    if (codeOf(error) === 'REGENT_NOT_FOUND') return false
+    if (isOfContent(error)) return true
+    throw error
+  }
 }
 
 async function isVerified(
