@@ -17,7 +17,7 @@ export const signedVersion = 2
 /**
  * A limit far above any manifest: a manifest with a million parts has 120 MB, and a reader takes so much into memory.
  */
-const longestCharacters = 128 * 1024 * 1024
+export const longestCharacters = 128 * 1024 * 1024
 
 /**
  * The object that a text of the store holds. Fields that are not known are left out: a newer Regent of the same format

@@ -1,4 +1,4 @@
-import { described } from '#common/errors/errors.ts'
+import { codeOf, described } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
@@ -16,7 +16,7 @@ type Store = Pick<ObjectStore, 'get' | 'list'>
 
 /**
  * The reader of an archive. A restore needs the parts. A restore takes nothing else unasked where a manifest cannot be
- * read. A sender passes over such a manifest, and keeps no parts.
+ * read, or is listed and gone. A sender passes over such a manifest, and keeps no parts.
  */
 export type Reader = 'restore' | 'sender'
 
@@ -37,7 +37,7 @@ export async function readArchive(
     try {
       manifests.push(await read(store, cluster, name))
     } catch (error) {
-      if (reader === 'restore' || !isOfContent(error)) throw error
+      if (reader === 'restore' || !(isOfContent(error) || isGone(error))) throw error
     }
   return { manifests, ...(await readBinlogArchive(store, cluster, key)) }
 }
@@ -55,8 +55,18 @@ export async function readBinlogArchive(
     if (found?.kind === 'piece') pieces.push(found.piece)
     if (found?.kind === 'opening') epochs.add(found.epoch)
   }
-  for (const epoch of epochs) openings.push(await openingAsFound(store, { cluster, epoch, key }))
+  for (const epoch of epochs)
+    try {
+      openings.push(await openingAsFound(store, { cluster, epoch, key }))
+    } catch (error) {
+      if (!isGone(error)) throw error
+    }
   return { openings, pieces }
+}
+
+/** Retention deletes while others read, and the list of a store may be late. */
+function isGone(error: unknown): boolean {
+  return codeOf(error) === 'REGENT_NOT_FOUND'
 }
 
 /**

@@ -1,8 +1,11 @@
+import { say, text } from '#common/sentence/sentence.ts'
 import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
+import { longestCharacters as longestBytes, unusable } from '../objects/stored-json.ts'
 
-const longestBytes = 67_108_864
-
-/** A small object as text. Rejects as the store does, and where the object is none of a manifest's size. */
+/**
+ * A small object as text. Rejects as the store does, and with `REGENT_BACKUP_UNUSABLE` for an object that is longer
+ * than any manifest.
+ */
 export async function textOf(
   store: Pick<ObjectStore, 'get'>,
   key: string,
@@ -12,7 +15,7 @@ export async function textOf(
   let bytes = 0
   for await (const chunk of store.get(key, undefined, options)) {
     bytes += chunk.length
-    if (bytes > longestBytes) throw new Error(`${key} has more than ${longestBytes} bytes`)
+    if (bytes > longestBytes) throw unusable(text(key), say`it has more than ${longestBytes} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
