@@ -44,6 +44,9 @@ describe('What was done to a table is found', () => {
     '/* cleaning up */ DROP TABLE orders',
     'DROP DATABASE app',
     'drop schema `app`',
+    '# the old shop\nDROP DATABASE app',
+    '/*!40000 DROP DATABASE IF EXISTS `app`*/',
+    '-- the old shop\n/* all of it */ /*!50000 DROP SCHEMA app */',
   ])('where a statement is %s', async (statement) => {
     expect(kinds(await found([gtid(7), query(statement)]))).toEqual([['drop', 7]])
   })
@@ -90,5 +93,14 @@ describe('What was done to a table is found', () => {
   it('in a compressed transaction too', async () => {
     const inside = [query('BEGIN'), tableMap(91, 'app', 'orders'), rowsOf(eventTypes.deleteRows, 91), xid]
     expect(kinds(await found([gtid(5), payload(inside)]))).toEqual([['delete', 5]])
+  })
+  it('behind a compressed transaction that is too long once it is decompressed, which is counted', async () => {
+    const row = rowsOf(eventTypes.writeRows, 91)
+    const long = { ...row, body: Buffer.concat([row.body, Buffer.alloc(1_000_000)]) }
+    const inside = [query('BEGIN'), tableMap(91, 'app', 'orders'), long, xid]
+    const finder = new Finder(orders, 65_536)
+    const events = binlogFile([gtid(5), payload(inside), gtid(6), query('DROP TABLE orders')])
+    for await (const segment of segmentsOf(Readable.from([events.subarray(4)]))) finder.see(segment)
+    expect([kinds(finder.found), finder.passedOver]).toEqual([[['drop', 6]], 1])
   })
 })

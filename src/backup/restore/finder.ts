@@ -32,7 +32,10 @@ const rowKinds: Readonly<Record<number, FindKind>> = {
   [eventTypes.deleteRows]: 'delete',
 }
 
-/** A payload is decompressed as a whole; a longer payload is counted and not looked into. */
+/**
+ * A payload is decompressed as a whole; a payload that is longer, or eight times as long once decompressed, is counted
+ * and not looked into.
+ */
 const usualPayload = 67_108_864
 
 /** Looks through the events of pieces for changes of a table. One transaction is told once for each kind. */
@@ -81,8 +84,9 @@ export class Finder {
     this.#payload = null
     const { compression, length: start, payloadLength } = decodePayloadHeader(body)
     const stored = body.subarray(start, start + payloadLength)
-    const most = { maxOutputLength: this.#longestPayload * 8 }
-    this.#lookInside(compression === 'none' ? stored : zstdDecompressSync(stored, most))
+    const events = compression === 'none' ? stored : decompressed(stored, this.#longestPayload * 8)
+    if (events === null) this.passedOver += 1
+    else this.#lookInside(events)
   }
 
   /** Looks at events without checksums, one behind the other. */
@@ -124,7 +128,18 @@ export class Finder {
   }
 }
 
-const leading = /^(?:\s|\/\*.*?\*\/|--[^\n]*\n)+/s
+/** Null where more bytes would come. */
+function decompressed(stored: Buffer, maxOutputLength: number): Buffer | null {
+  try {
+    return zstdDecompressSync(stored, { maxOutputLength })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return null
+    throw error
+  }
+}
+
+/** Remarks, and the beginning of a remark that MySQL executes, as `mysqldump` writes them. */
+const leading = /^(?:\s|\/\*(?!!).*?\*\/|\/\*!\d*|(?:--|#)[^\n]*\n)+/s
 
 function kindOf(statement: string): FindKind | undefined {
   const [verb = ''] = /^[a-z]+/i.exec(statement.replace(leading, '')) ?? []
