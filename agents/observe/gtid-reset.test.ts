@@ -1,6 +1,7 @@
 import { saying } from '#test/support/said-as-text.ts'
 import { describe, expect, it } from 'vitest'
 import type { ReplicaAssignment } from '#failover/protocol/assignment.ts'
+import type { ServerState } from '#topology/snapshot/observation.ts'
 import { gtids, uuidOf } from '#topology/testing.ts'
 import { holdsText, ObservationBuilder } from './observation.ts'
 import { GtidResetWatch } from './gtid-reset.ts'
@@ -30,8 +31,8 @@ async function watched(assignment: ReplicaAssignment | typeof primaryOfEpoch3) {
   const parts = await testParts(server, { process })
   await parts.file.update({ promise: 3, revision: 10, assignment })
   const watch = new GtidResetWatch(parts)
-  const sees = async (executed: string): Promise<void> => {
-    server.state = { ...server.state, executed }
+  const sees = async (executed: string, more: Partial<ServerState> = {}): Promise<void> => {
+    server.state = { ...server.state, ...more, executed }
     await parts.observer.refresh()
     watch.look()
     await parts.file.update({})
@@ -97,6 +98,68 @@ describe('GTIDs that are gone while the server runs', () => {
     await sees(gtids('shop-1', 61))
     server.state = { ...server.state, uuid: uuidOf('shop-2') }
     await sees('')
+    expect(parts.file.current.gtidsReset).toBe(false)
+    expect(parts.notices.list).toEqual([])
+  })
+})
+
+describe('GTIDs that were reset between two looks, and are all there again', () => {
+  it('end a primary that gave them anew: its replicas skip those', async () => {
+    const { parts, process, sees } = await watched(primaryOfEpoch3)
+    await sees(gtids('shop-1', 60), { binlogNumber: 7 })
+    await sees(gtids('shop-1', 70), { binlogNumber: 1 })
+    expect(parts.notices.list).toMatchObject([{ code: 'GtidsReset', sentence: saying('60 of them are gone') }])
+    await expect.poll(() => process.state).toBe('dead')
+    expect(parts.file.current.gtidsReset).toBe(true)
+  })
+
+  it('have a replica seeded again that executed others by the same names', async () => {
+    const { parts, sees } = await watched(replica)
+    await sees(before, { binlogNumber: 7 })
+    await sees(before, { binlogNumber: 1, purged: gtids('shop-1', 49) })
+    expect(parts.file.current.gtidsReset).toBe(true)
+  })
+
+  it('are no reason for doubt where a hand put back exactly those', async () => {
+    const { parts, process, sees } = await watched(primaryOfEpoch3)
+    await sees(before, { binlogNumber: 7 })
+    await sees(gtids('shop-1', 60), { binlogNumber: 1, purged: before })
+    expect(parts.file.current.gtidsReset).toBe(false)
+    expect(process.state).toBe('running')
+  })
+
+  it('are not seen where mysqld was started again, under another name of its binary logs', async () => {
+    const { parts, process, sees } = await watched(replica)
+    await sees(before, { binlogNumber: 7 })
+    process.pid = 1_001
+    await sees(before, { binlogNumber: 1 })
+    expect(parts.file.current.gtidsReset).toBe(false)
+  })
+})
+
+describe('GTIDs that a hand gave to a server, which never executed them (SET GLOBAL gtid_purged)', () => {
+  it('have a replica seeded again: it would skip what its primary sends by these names', async () => {
+    const { parts, sees, shown } = await watched(replica)
+    await sees(gtids('shop-1', 55), { purged: gtids('shop-1', 55) })
+    expect(shown(parts).stored).toMatchObject({ forgetful: true, fromThePast: true, gtidsReset: true })
+    expect(parts.notices.list).toMatchObject([
+      { code: 'GtidsReset', sentence: saying('5 GTIDs that it never executed were given to it by another hand') },
+    ])
+  })
+
+  it('do not end a primary: its replicas that lack them are found', async () => {
+    const { parts, process, sees } = await watched(primaryOfEpoch3)
+    await sees(gtids('shop-1', 55), { purged: gtids('shop-1', 55) })
+    expect(parts.file.current.gtidsReset).toBe(false)
+    expect(process.state).toBe('running')
+  })
+
+  it('are none where binary logs were purged, or a server that starts reads its tables', async () => {
+    const { parts, process, sees } = await watched(replica)
+    await sees(gtids('shop-1', 60), { purged: before })
+    process.pid = 1_001
+    await sees(gtids('shop-1', 70), { purged: gtids('shop-1', 70) })
+    await sees(gtids('shop-1', 80), { purged: gtids('shop-1', 70) })
     expect(parts.file.current.gtidsReset).toBe(false)
     expect(parts.notices.list).toEqual([])
   })

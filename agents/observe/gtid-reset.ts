@@ -1,12 +1,17 @@
-import { say, type Sentence } from '#common/sentence/sentence.ts'
-import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
-import type { GtidText } from '#topology/snapshot/gtid-text.ts'
+import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
+import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
+import type { ServerState } from '#topology/snapshot/observation.ts'
 import { keepUnsettled, type DoubtParts } from '../doubts/unsettled.ts'
 import { learn } from '../instance/learn.ts'
-import type { Parts } from '../instance/parts.ts'
+import { serverLife, type Parts } from '../instance/parts.ts'
 import type { StoredState } from '../instance/stored-state.ts'
 
 type ResetParts = DoubtParts & Pick<Parts, 'answersAlone' | 'notices' | 'observer' | 'process'>
+
+interface Look extends Pick<ServerState, 'uuid' | 'executed' | 'purged' | 'binlogNumber'> {
+  /** Null where no server is known to run. */
+  readonly life: string | null
+}
 
 /**
  * `gtid_executed` of a server only grows, also where its mysqld ends and starts again, unless somebody runs `RESET
@@ -15,12 +20,14 @@ type ResetParts = DoubtParts & Pick<Parts, 'answersAlone' | 'notices' | 'observe
  * primary would issue GTIDs again that its replicas skip in silence, and acknowledge. So the replica stops and is
  * seeded again, and the primary is killed: the sync set holds all that it acknowledged.
  *
+ * A replica that claims what it never executed is seeded again as well.
+ *
  * So it is where mysqld runs without a binary log (`binlog_error_action=IGNORE_ERROR` and a disk that takes no new
  * file, or `skip_log_bin` of another hand): what it commits waits for no replica, and has no GTID.
  */
 export class GtidResetWatch {
   readonly #parts: ResetParts
-  #seen: { readonly uuid: string; readonly executed: GtidText } | null = null
+  #seen: Look | null = null
   /** The mysqld that was found without a binary log. */
   #offIn: number | null = null
 
@@ -32,17 +39,27 @@ export class GtidResetWatch {
   look(): void {
     const { observer, process } = this.#parts
     if (observer.server === null || process.state !== 'running') return
-    const { uuid, executed } = observer.server
-    const [before, now] = [this.#seen, { uuid, executed }]
+    const { uuid, executed, purged, binlogNumber } = observer.server
+    const [before, now] = [this.#seen, { uuid, executed, purged, binlogNumber, life: serverLife(this.#parts) }]
     this.#seen = now
     if (observer.server.binlogNumber === 0) return this.#findBinlogOff()
-    if (before?.uuid !== now.uuid || before.executed === now.executed) return
-    const lost = parseGtidSet(before.executed).subtract(parseGtidSet(now.executed))
-    if (lost.isEmpty()) return
+    if (before?.uuid !== uuid) return
+    const lost = lostSince(before, now)
+    if (!lost.isEmpty())
+      return void this.#keep('GtidsReset', {
+        what: say`the GTIDs were reset by another hand (RESET BINARY LOGS AND GTIDS), ${lost.count()} of them are gone`,
+        mark: { gtidsReset: true },
+      })
+    const given = givenSince(before, now)
+    if (this.#isPrimary() || given.isEmpty()) return
     void this.#keep('GtidsReset', {
-      what: say`the GTIDs were reset by another hand (RESET BINARY LOGS AND GTIDS), ${lost.count()} of them are gone`,
+      what: say`${counted(given.count(), 'GTID')} that it never executed were given to it by another hand (SET GLOBAL gtid_purged)`,
       mark: { gtidsReset: true },
     })
+  }
+
+  #isPrimary(): boolean {
+    return this.#parts.file.current.assignment?.role === 'primary'
   }
 
   /** Once for each mysqld: a look comes after a look. */
@@ -62,7 +79,7 @@ export class GtidResetWatch {
   ): Promise<void> {
     const { file, notices, process, answersAlone } = this.#parts
     learn(this.#parts, { fact: 'gtidsReset' })
-    const isPrimary = file.current.assignment?.role === 'primary'
+    const isPrimary = this.#isPrimary()
     const then = isPrimary
       ? say`it is ended, and a replica that holds everything acknowledged takes its place`
       : say`it stops replicating and is seeded again`
@@ -75,4 +92,25 @@ export class GtidResetWatch {
     }
     if (isPrimary) await process.kill()
   }
+}
+
+/**
+ * What a server had executed and has not, or not by those names any more. Numbers of binary logs begin anew with a
+ * reset alone, as long as one mysqld runs. So what was there before and is in a binary log now was executed since: the
+ * set may have grown, or been put back, beyond what it was before anybody looked.
+ */
+function lostSince(before: Look, now: Look): GtidSet {
+  const had = parseGtidSet(before.executed)
+  const isReset = before.life === now.life && now.binlogNumber < before.binlogNumber
+  return had.subtract(parseGtidSet(isReset ? now.purged : now.executed))
+}
+
+/**
+ * What a server has in no binary log and had not executed: binary logs are purged of what was executed long ago. A
+ * replica skips what comes by these names, and acknowledges that. A server that starts reads its tables, and may find
+ * more. At a primary they are nobody's: its replicas lack them, which is found there.
+ */
+function givenSince(before: Look, now: Look): GtidSet {
+  if (before.life !== now.life || before.purged === now.purged) return parseGtidSet('')
+  return parseGtidSet(now.purged).subtract(parseGtidSet(before.executed)).subtract(parseGtidSet(before.purged))
 }
