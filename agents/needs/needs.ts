@@ -10,7 +10,7 @@ import { replicationUser } from '../ports/server.ts'
  * right at once: who finds out at a failover finds out too late. What of the machine they rest upon is in
  * `agents/mysqld/machine-needs.ts`.
  */
-export type Need = TableNeed | AccountNeed | PluginNeed
+export type Need = TableNeed | AccountNeed | PluginNeed | SightNeed
 
 interface Named {
   /** As sentences call it. */
@@ -48,6 +48,14 @@ export interface AccountNeed extends Named {
 export interface PluginNeed extends Named {
   readonly kind: 'plugin'
   readonly name: string
+}
+
+/** What performance_schema is to tell of. Anybody with UPDATE there may switch that off, until the next start. */
+export interface SightNeed extends Named {
+  readonly kind: 'sight'
+  readonly table: 'setup_instruments' | 'setup_consumers'
+  /** As LIKE takes it. */
+  readonly pattern: string
 }
 
 const table = (name: string, columns: readonly string[], rows: number, whatFor: Sentence): TableNeed => ({
@@ -110,6 +118,24 @@ function plugins(mode: ModeName): readonly PluginNeed[] {
   ]
 }
 
+const sight = (of: 'instrument' | 'consumer', pattern: string, whatFor: Sentence): SightNeed => ({
+  kind: 'sight',
+  what: of === 'instrument' ? say`instrument ${pattern}` : say`consumer ${pattern}`,
+  for: whatFor,
+  table: `setup_${of}s`,
+  pattern,
+})
+
+const sights: readonly SightNeed[] = [
+  sight('instrument', 'wait/lock/metadata/sql/mdl', say`finding who holds a lock that a primary needs`),
+  sight('instrument', 'transaction', say`the grace of transactions in a switchover`),
+  sight('instrument', 'statement/sql/%', say`events that are disabled, and the grace of statements in a switchover`),
+  sight('consumer', 'global_instrumentation', say`all that is to be seen of locks and statements`),
+  sight('consumer', 'thread_instrumentation', say`the grace of sessions in a switchover`),
+  sight('consumer', 'events_statements_current', say`the grace of statements in a switchover`),
+  sight('consumer', 'events_transactions_current', say`the grace of transactions in a switchover`),
+]
+
 /** In the order in which they are put right: fingerprints of accounts are kept in a table. */
 export function needsOf({
   cluster,
@@ -120,7 +146,7 @@ export function needsOf({
   readonly mode: ModeName
   readonly far?: object
 }): readonly Need[] {
-  if (far === undefined) return [...tables, ...accounts(cluster), ...plugins(mode)]
+  if (far === undefined) return [...tables, ...accounts(cluster), ...plugins(mode), ...sights]
   // A far agent comes by an account of somebody else's, and nothing is installed there.
   return [...tables, ...accounts(cluster).filter(({ gateOf }) => gateOf !== null)]
 }

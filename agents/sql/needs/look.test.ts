@@ -5,6 +5,7 @@ import type { Row } from '../connections/statements.ts'
 import type { Sql } from '../connections/statements.ts'
 import { groupAccountStatements } from '../replication/group-account.ts'
 import { lackingOf } from './look.ts'
+import { NeedsSql } from './needs-sql.ts'
 
 const gate = 'regent_r_1'
 const needs = needsOf({ cluster: 'shop', mode: 'semisync' }).filter(
@@ -20,7 +21,7 @@ async function lacks(more: Row): Promise<number> {
   const its = { user: gate, host: '%' }
   const grants = ['CONNECTION_ADMIN', 'BACKUP_ADMIN'].map((priv) => ({ ...its, priv }))
   const sql = {
-    readAll: async () => [[{ name: 'account', columns: 'user,fingerprint' }], [{ ...right, ...more }], grants, []],
+    readAll: async () => [[{ name: 'account', columns: 'user,fingerprint' }], [{ ...right, ...more }], grants, [], []],
     read: async () => [its],
   } as unknown as Sql
   return (await lackingOf(sql, needs)).length
@@ -46,5 +47,48 @@ describe('The account of a replica', () => {
     const [, ofGroup = ''] = groupAccountStatements('word')
     for (const alter of [ofGate, ofGroup])
       expect(alter).toMatch(/ PASSWORD EXPIRE NEVER FAILED_LOGIN_ATTEMPTS 0 PASSWORD_LOCK_TIME 0\b/)
+  })
+})
+
+describe('What an agent sees of locks and statements (performance_schema)', () => {
+  const ofSight = needsOf({ cluster: 'shop', mode: 'semisync' }).filter(({ kind }) => kind === 'sight')
+
+  /** A server on which these are switched off. */
+  function server(off: readonly string[]) {
+    const changes: string[] = []
+    const sql = {
+      readAll: async (statements: readonly string[]) => {
+        expect(statements[4]).toContain('performance_schema.setup_instruments')
+        return [[], [], [], [], off.map((name) => ({ name }))]
+      },
+      read: async () => [],
+      change: async (statement: string) => void changes.push(statement),
+    } as unknown as Sql
+    const logged = () => Promise.reject(new Error('every server has its own'))
+    const needs = new NeedsSql(ofSight, { sql, logged, logsRows: true, refusedLogins: async () => [], secret: 's' })
+    return { needs, changes }
+  }
+
+  it('lacks nothing where a server is as it was started', async () => {
+    const { needs, changes } = server([])
+    expect(await needs.lacks()).toEqual([])
+    await needs.supply({ schema: false })
+    expect(changes).toEqual([])
+  })
+
+  it.each<[string, string]>([
+    ['wait/lock/metadata/sql/mdl', 'setup_instruments'],
+    ['transaction', 'setup_instruments'],
+    ['statement/sql/drop_event', 'setup_instruments'],
+    ['global_instrumentation', 'setup_consumers'],
+    ['thread_instrumentation', 'setup_consumers'],
+    ['events_statements_current', 'setup_consumers'],
+    ['events_transactions_current', 'setup_consumers'],
+  ])('is switched on again where a hand switched %s off, without the binary log', async (off, table) => {
+    const { needs, changes } = server([off])
+    expect(await needs.lacks()).toMatchObject([{ cure: 'its agent puts that right' }])
+    await needs.supply({ schema: false })
+    expect(changes).toHaveLength(1)
+    expect(changes[0]).toContain(`UPDATE performance_schema.${table} SET ENABLED = 'YES'`)
   })
 })

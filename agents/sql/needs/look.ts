@@ -1,5 +1,5 @@
 import { lastingColumns } from '#agents/instance/accounts.ts'
-import type { AccountNeed, Need, TableNeed } from '#agents/needs/needs.ts'
+import type { AccountNeed, Need, SightNeed, TableNeed } from '#agents/needs/needs.ts'
 import type { Row } from '../connections/statements.ts'
 import { numberOf, textOf, type Sql } from '../connections/statements.ts'
 
@@ -12,6 +12,10 @@ const tableColumns = `SELECT TABLE_NAME AS name, GROUP_CONCAT(COLUMN_NAME) AS co
   WHERE TABLE_SCHEMA = 'regent' GROUP BY TABLE_NAME`
 const pluginNames = "SELECT PLUGIN_NAME AS name FROM information_schema.PLUGINS WHERE PLUGIN_STATUS = 'ACTIVE'"
 const grants = `SELECT USER AS user, HOST AS host, PRIV AS priv FROM mysql.global_grants WHERE USER LIKE 'regent%'`
+/** What is switched off; a name is of one of the two tables alone. */
+const switchedOff = `SELECT NAME AS name FROM performance_schema.setup_instruments WHERE 'NO' IN (ENABLED, TIMED)
+    AND (NAME IN ('transaction', 'wait/lock/metadata/sql/mdl') OR NAME LIKE 'statement/sql/%')
+  UNION ALL SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO'`
 /** What keeps a login out that is right otherwise. */
 const bounds = `CONCAT(account_locked, password_expired) AS bounds,
   ssl_type = '' AND max_connections + max_user_connections + max_questions + max_updates = 0 AS free,
@@ -33,8 +37,8 @@ export interface Lacking {
 export async function lackingOf(sql: Sql, needs: readonly Need[], deadlineMs?: number): Promise<readonly Lacking[]> {
   const columns = userColumns(needs).map((name) => `${name}_priv`)
   const users = `SELECT user, host, plugin, ${bounds}, ${columns.join(', ')} FROM mysql.user WHERE user LIKE 'regent%'`
-  const [tables, accounts, granted, plugins] = await sql.readAll(
-    [tableColumns, users, grants, pluginNames] as const,
+  const [tables, accounts, granted, plugins, off] = await sql.readAll(
+    [tableColumns, users, grants, pluginNames, switchedOff] as const,
     deadlineMs,
   )
   const found = new Map(tables.map((row) => [textOf(row, 'name'), textOf(row, 'columns').split(',')]))
@@ -47,6 +51,7 @@ export async function lackingOf(sql: Sql, needs: readonly Need[], deadlineMs?: n
   const active = new Set(plugins.map((row) => textOf(row, 'name')))
   const isLacking = (need: Need): boolean => {
     if (need.kind === 'plugin') return !active.has(need.name)
+    if (need.kind === 'sight') return off.some((row) => isOf(need, textOf(row, 'name')))
     return need.kind === 'table'
       ? !isThere(need) || (counts.get(need.table) ?? 0) < need.rows
       : !isAccountRight(need, lookup)
@@ -54,6 +59,10 @@ export async function lackingOf(sql: Sql, needs: readonly Need[], deadlineMs?: n
   return needs
     .filter(isLacking)
     .map((need) => ({ need, isMisshapen: isTable(need) && found.has(need.table) && !isThere(need) }))
+}
+
+function isOf({ pattern }: SightNeed, name: string): boolean {
+  return pattern.endsWith('%') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
 }
 
 function isTable(need: Need): need is TableNeed {

@@ -5,7 +5,7 @@ import { agentPutsRight } from '#agents/ports/server.ts'
 import type { Sql } from '../connections/statements.ts'
 import { lackingOf, type Lacking } from './look.ts'
 import type { Refusal } from './logins.ts'
-import { supplyAccounts, supplySchema } from './supply.ts'
+import { supplyAccounts, supplySchema, supplySight } from './supply.ts'
 
 interface NeedsPorts {
   readonly sql: Sql
@@ -49,6 +49,7 @@ export class NeedsSql {
     const run = (statement: string) => this.#ports.sql.change(statement, changeMs)
     if (schema) await supplySchema(this.#lacking, run, run)
     await supplyAccounts(this.#lacking, run, this.#ports.secret)
+    await supplySight(this.#lacking, run)
   }
 
   async supplyEverywhere(): Promise<void> {

@@ -1,5 +1,5 @@
 import { accountsAnew, recordFingerprints, schemaStatements } from '#agents/instance/accounts.ts'
-import type { AccountNeed } from '#agents/needs/needs.ts'
+import type { AccountNeed, SightNeed } from '#agents/needs/needs.ts'
 import { isTableMissing } from '../connections/failure.ts'
 import type { Lacking } from './look.ts'
 
@@ -39,4 +39,13 @@ export async function supplyAccounts(lacking: readonly Lacking[], run: Run, secr
 /** An open primary makes accounts before tables: what a lack of acknowledgements holds up comes last. */
 function unlessTableIsMissing(error: unknown): void {
   if (!isTableMissing(error)) throw error
+}
+
+/** Every server has its own, until its next start. Locks that were taken meanwhile stay unseen. */
+export async function supplySight(lacking: readonly Lacking[], run: Run): Promise<void> {
+  const needs = lacking.map(({ need }) => need).filter((need): need is SightNeed => need.kind === 'sight')
+  for (const { table, pattern } of needs) {
+    const timed = table === 'setup_instruments' ? ", TIMED = 'YES'" : ''
+    await run(`UPDATE performance_schema.${table} SET ENABLED = 'YES'${timed} WHERE NAME LIKE '${pattern}'`)
+  }
 }
