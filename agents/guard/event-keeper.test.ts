@@ -6,11 +6,13 @@ import { opened } from '../testing-passes.ts'
 
 async function aPrimary() {
   const [server, process] = [new ScriptedServer(aServerState()), new ScriptedProcess()]
-  const parts = await testParts(server, { process })
+  const fixed = await testParts(server, { process })
+  const time = { nowMs: 1_000_000 }
+  const parts = { ...fixed, world: { ...fixed.world, clock: { ...fixed.world.clock, monotonicMs: () => time.nowMs } } }
   await parts.file.update({ promise: 3, revision: 10, assignment: primaryOfEpoch3 })
   changeLife(parts, { stage: opened })
   settable(parts).course.converged = { revision: 10, done: true, sentence: '' }
-  return { parts, server, process, keeper: watcherOf(parts, new EventKeeper(parts)) }
+  return { parts, server, process, time, keeper: watcherOf(parts, new EventKeeper(parts)) }
 }
 
 describe('events that a person disabled', () => {
@@ -27,6 +29,17 @@ describe('events that a person disabled', () => {
     changeLife(parts, { stage: opened })
     await keeper.look()
     expect(server.calls).toHaveLength(3)
+  })
+
+  it('are recorded again within seconds where a hand removed what was recorded, or no change is counted', async () => {
+    const { server, time, keeper } = await aPrimary()
+    await keeper.look()
+    time.nowMs += 2_999
+    await keeper.look()
+    expect(server.calls).toHaveLength(1)
+    time.nowMs += 1
+    await keeper.look()
+    expect(server.calls).toEqual(['record events', 'record events'])
   })
 
   it('are recorded by nobody but an open primary that has enabled what ran before', async () => {

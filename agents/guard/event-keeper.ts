@@ -4,7 +4,10 @@ import type { Watch } from '#common/watch/watch.ts'
 import type { Parts } from '../instance/parts.ts'
 import { leads } from '../instance/stored-state.ts'
 
-type EventParts = Pick<Parts, 'course' | 'file' | 'process' | 'server'>
+type EventParts = Pick<Parts, 'course' | 'file' | 'process' | 'server' | 'world'>
+
+/** Between two looks where no event was changed: a hand may remove what was recorded, and no change is counted then. */
+const lookMs = 3_000
 
 /**
  * Keeps the record of which events a person disabled, at the primary, where they run: a replica cannot tell them from
@@ -18,23 +21,24 @@ export class EventKeeper implements Watch {
   }
   readonly #parts: EventParts
   /** How often events had been changed when they were recorded last, and by which mysqld (pid) that was counted. */
-  #recorded: { readonly pid: number | null; readonly changes: number } | null = null
+  #recorded: { readonly pid: number | null; readonly changes: number; readonly atMs: number } | null = null
 
   constructor(parts: EventParts) {
     this.#parts = parts
   }
 
-  /** The server is asked nothing where no event was changed. */
+  /** The server is asked seldom where no event was changed. */
   isDue(): boolean {
-    const { server, process } = this.#parts
-    return this.#recorded?.pid !== process.pid || this.#recorded.changes !== server.eventChanges()
+    const { server, process, world } = this.#parts
+    if (this.#recorded?.pid !== process.pid || this.#recorded.changes !== server.eventChanges()) return true
+    return world.clock.monotonicMs() - this.#recorded.atMs >= lookMs
   }
 
   async look(): Promise<void> {
-    const { server, process } = this.#parts
+    const { server, process, world } = this.#parts
     const seen = { pid: process.pid, changes: server.eventChanges() }
     await server.recordEvents()
-    this.#recorded = seen
+    this.#recorded = { ...seen, atMs: world.clock.monotonicMs() }
   }
 
   /** What was recorded is gone. */
