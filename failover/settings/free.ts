@@ -260,10 +260,10 @@ const people: readonly Setting[] = [
   ...free('back_log connect_timeout net_retry_count port_open_timeout', clients),
   ...free(
     'auto_increment_increment auto_increment_offset block_encryption_mode ' +
-      'character_set_client_handshake character_set_filesystem collation_server ' +
+      'character_set_client_handshake collation_server ' +
       'cte_max_recursion_depth default_collation_for_utf8mb4 default_week_format ' +
       'div_precision_increment enable_cascade_triggers explicit_defaults_for_timestamp ' +
-      'foreign_key_checks group_concat_max_len local_infile log_bin_trust_function_creators ' +
+      'foreign_key_checks local_infile log_bin_trust_function_creators ' +
       'max_points_in_geometry max_sort_length max_sp_recursion_depth old_alter_table ' +
       'regexp_stack_limit regexp_time_limit restrict_fk_on_non_standard_key select_into_disk_sync ' +
       'select_into_disk_sync_delay sql_buffer_result sql_generate_invisible_primary_key sysdate_is_now ' +

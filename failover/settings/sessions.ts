@@ -62,6 +62,10 @@ export const bindingAgents: readonly Setting[] = [
   binding('time_zone', '+14:00', "time_zone = '+00:00'"),
   binding('lc_messages', 'ja_JP', "lc_messages = 'en_US'"),
   binding('terminology_use_previous', 'BEFORE_8_0_26', 'terminology_use_previous = NONE'),
+  // Tables and grants are read as one list each.
+  binding('group_concat_max_len', '4', 'group_concat_max_len = 1048576'),
+  // The folder of a copy is named in it.
+  binding('character_set_filesystem', 'utf16', "character_set_filesystem = 'binary'"),
   binding('session_track_gtids', 'ALL_GTIDS', 'session_track_gtids = OFF'),
   exempt('interactive_timeout', '1', 'no session of theirs is interactive'),
   exempt('init_connect', 'no statement', 'CONNECTION_ADMIN'),

@@ -21,3 +21,14 @@ it('A session of an agent begins with its own values of all that could bind the 
   for (const { bindsAgents: bond } of settingsTable)
     if (bond !== undefined && 'session' in bond) expect(ownSession).toContain(bond.session)
 })
+
+it.each([
+  [
+    'reads lists with GROUP_CONCAT: cut off, tables and grants of Regent would seem to lack something',
+    'group_concat_max_len',
+  ],
+  ['names the folder of a copy, in that character set', 'character_set_filesystem'],
+])('An agent %s: it is not bound by %s', (_, name) => {
+  expect(ownSession).toMatch(new RegExp(`, ${name} = `))
+  expect(settingsTable.find((row) => row.name === name)).toMatchObject({ kind: 'free', bindsAgents: {} })
+})
