@@ -92,3 +92,21 @@ describe('What an agent sees of locks and statements (performance_schema)', () =
     expect(changes[0]).toContain(`UPDATE performance_schema.${table} SET ENABLED = 'YES'`)
   })
 })
+
+it('A plugin that is not active is named, with the start that loads it again; nothing is changed for it', async () => {
+  const ofPlugins = needsOf({ cluster: 'shop', mode: 'group' }).filter(({ kind }) => kind === 'plugin')
+  const active = ['caching_sha2_password', 'rpl_semi_sync_source', 'rpl_semi_sync_replica', 'group_replication']
+  const changes: string[] = []
+  const sql = {
+    readAll: async () => [[], [], [], active.map((name) => ({ name })), []],
+    read: async () => [],
+    change: async (statement: string) => void changes.push(statement),
+  } as unknown as Sql
+  const ports = { sql, logged: async () => undefined, logsRows: false, refusedLogins: async () => [], secret: 's' }
+  const needs = new NeedsSql(ofPlugins, ports)
+  expect(await needs.lacks()).toEqual([
+    { what: 'plugin clone', for: 'copies', cure: 'the next start of its mysqld loads it again' },
+  ])
+  await needs.supply({ schema: true })
+  expect(changes).toEqual([])
+})
