@@ -168,7 +168,7 @@ describe.skipIf(whyNot !== undefined)('A disk that is full', () => {
     // Only where the space ended while InnoDB noted what changed.
     const next = await copied()
     if (next.code !== 0) {
-      expect(next.output).toContain('mysqld gives no copy any more until mysqld is started again')
+      expect(next.output).toContain('mysqld gives none until it is started again')
       await cluster.fault(small, 'kill-mysqld')
       await cluster.otherMysqld(small, before.pid)
       await cluster.whole(3, wakesMs)
