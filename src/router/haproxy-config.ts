@@ -99,6 +99,12 @@ ${slots.join('\n')}
 /** The code of MySQL that says "try again later" before a login: too many connections. */
 const tryLater = 1040
 
+/**
+ * Looks of all waiting sessions in a millisecond. HAProxy has one lock for all of Lua, which keeps the commands of the
+ * router waiting, too.
+ */
+const looksInMs = 50
+
 /** The Lua of `wait_*` and `refuse_*`. A clock counts the time: a sleep takes longer than it says. */
 export function haproxyScript(cluster: string, waitMs: number): string {
   const after = `after ${waitMs / 1_000} s; try again, or ask "regent explain ${cluster}"`
@@ -110,7 +116,9 @@ end
 local function waiting(backend)
   return function(txn)
     local from = core.now()
-    while tonumber(txn.f:nbsrv(backend)) < 1 and since(from) < ${waitMs} do core.msleep(5) end
+    while tonumber(txn.f:nbsrv(backend)) < 1 and since(from) < ${waitMs} do
+      core.msleep(math.max(5, tonumber(txn.f:fe_conn()) // ${looksInMs}))
+    end
   end
 end
 
