@@ -29,7 +29,7 @@ it('A primary with thousands of idle sessions is handed over, and its sessions a
   const { primary } = await cluster.whole()
   const writer = await Writer.start(cluster)
   await openSessions(primary!)
-  const switched = await cluster.regent('switchover')
+  const switched = await cluster.regent('switchover', '--timeout', '60s')
   expect(switched).toMatchObject({ code: 0 })
   expect((await cluster.whole()).primary).not.toBe(primary)
   expect(await countSessions(primary!)).toBeLessThan(many / 2)
