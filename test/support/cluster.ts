@@ -197,6 +197,13 @@ export class TestCluster implements WrittenCluster {
     return (await this.get<readonly Recovery[]>('/recoveries')).filter(({ kind }) => kind !== 'repair')
   }
 
+  /** The change of primary that ended this epoch, once that is over: clients write again before that. */
+  async recoveryOf(epoch: number): Promise<Recovery> {
+    return this.until(`the recovery of epoch ${epoch} is over`, async () =>
+      (await this.recoveries()).find(({ fromEpoch, outcome }) => fromEpoch === epoch && outcome !== 'running'),
+    )
+  }
+
   /** What was put right at one instance, the newest first. */
   async repairs(instance: string): Promise<readonly Recovery[]> {
     const all = await this.get<readonly Recovery[]>('/recoveries')

@@ -103,15 +103,15 @@ describe('In mode async, with failover.acceptLoss: always,', () => {
 
   it('another one leads once the lease has run out; what is lost is told, and archived when the primary is back', async () => {
     const cluster = shop.current
-    const { primary } = await cluster.whole()
+    const { primary, epoch } = await cluster.whole()
     const writer = await Writer.start(cluster)
     const deafeningMs = await endWithTail(cluster, writer, 'kill')
     const alone = new Set(writer.report.acknowledged.filter(({ ackedMs }) => ackedMs > deafeningMs).map(({ id }) => id))
     const resumedMs = monotonicMs()
     expect(await cluster.regent('resume', 'shop')).toMatchObject({ code: 0 })
     await writer.next(resumedMs)
-    const [recovery] = await cluster.recoveries()
-    expect(recovery?.timeline.map(({ what }) => what).join('\n')).toMatch(
+    const recovery = await cluster.recoveryOf(Number(epoch))
+    expect(recovery.timeline.map(({ what }) => what).join('\n')).toMatch(
       /with a loss that failover\.acceptLoss allows: \d+ transactions? heard of shop-\d, and whatever it took in its last \d+ s/,
     )
     await cluster.fault(String(primary), 'start')

@@ -27,6 +27,7 @@ async function withPowerOff(script: string): Promise<{ all: Strangers; cluster: 
 
 it('A frozen primary that nobody reaches is replaced once the hook has switched its host off, and nobody writes beside the new one', async () => {
   const { all, cluster } = await withPowerOff('echo "$2" >> "$1/asked"; read pid < "$1/pid"; kill -9 $pid')
+  const { epoch } = await cluster.view()
   const writer = await Writer.start(cluster)
   const { server, address } = all.hostOf('shop-0')
   await writeFile(join(all.home, 'pid'), `${await server.pid()}\n`)
@@ -36,8 +37,8 @@ it('A frozen primary that nobody reaches is replaced once the hook has switched 
   expect(host).not.toBe(address)
   expect(await readFile(join(all.home, 'asked'), 'utf8')).toBe(`${address}\n`)
   await expect(server.session()).rejects.toThrow()
-  const [recovery] = await cluster.recoveries()
-  const steps = recovery?.timeline.map(({ what }) => what) ?? []
+  const { timeline } = await cluster.recoveryOf(Number(epoch))
+  const steps = timeline.map(({ what }) => what)
   expect(steps).toEqual(expect.arrayContaining([expect.stringMatching(/of powerOff succeeded/)]))
 })
 
