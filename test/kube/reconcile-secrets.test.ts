@@ -122,6 +122,25 @@ onApiServer('Reconciling a MySQLCluster', (api) => {
     await reconcile(1)
   })
 
+  it('keeps the passwords without their cluster as soon as its volumes are to stay, whoever made the Secrets', async () => {
+    await cluster({ image: 'mysql:8.4.6', volumes: { whenDeleted: 'Delete' } })
+    const { reconcile } = manager()
+    const owners = () =>
+      Promise.all(
+        ['shop-internal', 'shop-client', 'shop-admin'].map(
+          async (name) => (await api.client.get(secrets, key(name)))?.metadata.ownerReferences?.length ?? 0,
+        ),
+      )
+    await reconcile()
+    expect(await owners()).toEqual([1, 1, 1])
+    await change({ volumes: { whenDeleted: 'Retain' } })
+    await reconcile(1)
+    expect(await owners()).toEqual([0, 0, 0])
+    await change({ volumes: { whenDeleted: 'Delete' } })
+    await reconcile(1)
+    expect(await owners()).toEqual([1, 1, 1])
+  })
+
   it('makes no secret for volumes of an earlier cluster, whose own is gone', async () => {
     await cluster({ image: 'mysql:8.4.6' })
     const claim = {

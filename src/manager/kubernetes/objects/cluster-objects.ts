@@ -240,8 +240,23 @@ export async function applySecrets(
   const known = [internal, await clientCertificateOf(parts.client, cluster, signal)].flatMap((secret) =>
     secret === undefined ? [] : [[secret.metadata.name, secret] as const],
   )
-  for (const secret of secretsOf(cluster, new Map(known), parts.world.random))
-    await applyOne(parts, secrets, secret, { cluster, signal })
+  for (const secret of secretsOf(cluster, new Map(known), parts.world.random)) {
+    const live = await applyOne(parts, secrets, secret, { cluster, signal })
+    if (live !== undefined && secret.metadata.ownerReferences === undefined)
+      await disown(parts.client, live, { cluster, signal })
+  }
+}
+
+/**
+ * An apply leaves the owner reference of a Secret that a create made: the create is another owner of that field. The
+ * passwords would go with the cluster, and the volumes stay.
+ */
+async function disown(client: KubeClient, live: Secret, { cluster, signal }: Applying): Promise<void> {
+  const { uid, resourceVersion, ownerReferences: owners = [] } = live.metadata
+  const others = owners.filter((owner) => owner.uid !== cluster.metadata.uid)
+  if (others.length === owners.length) return
+  const patch = { metadata: { uid, resourceVersion, ownerReferences: others } }
+  await client.patch(secrets, keyOf(live), patch, { fieldManager, signal })
 }
 
 /** Undefined where somebody else made it at this moment. */
