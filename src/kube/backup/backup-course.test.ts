@@ -34,6 +34,16 @@ describe('A run of a backup', () => {
     expect(status.completedAt).toBe(phase === 'Running' ? undefined : '2026-11-26T04:00:00Z')
   })
 
+  it('is spoken of by nobody once its agent is silent, whatever that agent said last; its end stays said', () => {
+    const silent = (silentMs: number, stage: BackupSeen['stage']) =>
+      course({ silentMs, instances: from(seen({ stage }), false) }).status.phase
+    expect(silent(longestSilenceMs - 1, 'sends')).toBe('Running')
+    expect(silent(longestSilenceMs, 'copies')).toBe('Unknown')
+    expect(silent(givenUpMs, 'sends')).toBe('Failed')
+    expect([silent(givenUpMs, 'done'), silent(0, 'failed')]).toEqual(['Succeeded', 'Failed'])
+    expect(course({ instances: from(seen({}), false), store: store(run) }).status.phase).toBe('Succeeded')
+  })
+
   it('is asked for again of an agent that answers and knows nothing of it', () => {
     expect(course({ instances: from() })).toMatchObject({ asks: true, status: { phase: 'Running' } })
   })

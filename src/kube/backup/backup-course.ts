@@ -44,10 +44,22 @@ export function courseOf(input: CourseInput): Course {
   const { object, instances, store } = input
   const run = runOf(object) ?? ''
   const before: MySQLBackupStatus = { backup: run, ...object.status }
-  const row = instances.find(({ backup }) => backup?.name === run)
+  const row = speakerOf(run, instances)
   if (row?.backup !== undefined) return { status: heardOf(input, before, row.name, row.backup), asks: false }
   if (store?.answers === true && store.newest?.name === run) return { status: storedOf(before, store), asks: false }
   return unheardOf(input, before)
+}
+
+/**
+ * The instance whose agent speaks of a run. A view keeps the last word of an agent that is silent. Of a run under way
+ * that word says nothing: the instance may be gone for good.
+ */
+export function speakerOf<Row extends CourseInput['instances'][number]>(
+  run: string,
+  instances: readonly Row[],
+): Row | undefined {
+  const isEnd = ({ stage }: BackupSeen): boolean => stage === 'done' || stage === 'failed'
+  return instances.find(({ backup, reachable }) => backup?.name === run && (reachable || isEnd(backup)))
 }
 
 function unheardOf(input: CourseInput, before: MySQLBackupStatus): Course {

@@ -138,6 +138,24 @@ it('A backup is looked after often as long as the rehearsal of a first backup ma
   expect(await manager.lookLate()).toEqual({ requeueAfterMs: 300_000 })
 })
 
+it('A run whose instance is silent for good keeps no other object waiting, and is not Running for ever', async () => {
+  const shared = someCluster()
+  const manager = await aManager(shared)
+  await manager.client.create(mysqlBackups, object('b'))
+  await manager.look()
+  shared.state.instances = [{ name: 'shop-2', reachable: true, backup: sends('sends') }]
+  await manager.look()
+  shared.state.instances = [{ name: 'shop-2', reachable: false, backup: sends('sends') }]
+  manager.later(60_000)
+  expect(await manager.look()).toMatchObject({ phase: 'Running' })
+  manager.later(60_000)
+  expect(await manager.look()).toMatchObject({ phase: 'Unknown' })
+  await manager.client.create(mysqlBackups, object('c'))
+  expect(await manager.look('c')).toMatchObject({ phase: 'Running' })
+  manager.later(3_600_000)
+  expect(await manager.look()).toMatchObject({ phase: 'Failed' })
+})
+
 it('An object shows which transactions its backup holds', async () => {
   const shared = someCluster()
   const manager = await aManager(shared)

@@ -8,7 +8,7 @@ import type { EventRecorder } from '#controller-runtime/events/event-recorder.ts
 import type { InformerPort } from '#controller-runtime/informers/informer-port.ts'
 import { keyOf, type ObjectKey } from '#controller-runtime/objects/objects.ts'
 import { timeOf } from '#controller-runtime/objects/conditions.ts'
-import { courseOf, isOver, runOf, verifiedBy, type CourseInput } from '#kube/backup/backup-course.ts'
+import { courseOf, isOver, runOf, speakerOf, verifiedBy, type CourseInput } from '#kube/backup/backup-course.ts'
 import type { MySQLBackupStatus } from '#kube/backup/backup-schema.ts'
 import { mysqlBackups, type MySQLBackup } from '#kube/backup/mysql-backup.ts'
 import { fieldManager } from '#kube/names/names.ts'
@@ -179,7 +179,7 @@ function seenOf(
 ): CourseInput {
   const [key, run, nowMs] = [keyOf(object), runOf(object) ?? '', clock.monotonicMs()]
   const instances = cluster?.view().instances ?? []
-  if (instances.some(({ backup }) => backup?.name === run)) book.heard(key, run, nowMs)
+  if (speakerOf(run, instances) !== undefined) book.heard(key, run, nowMs)
   const silentMs = nowMs - book.heardAt(key, run, nowMs)
   return { object, instances, silentMs, wallMs: clock.wallMs(), store: cluster && storeSeenIn(cluster) }
 }
