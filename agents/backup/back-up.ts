@@ -7,8 +7,9 @@ import { whyNotRolledOn } from '#backup/archive/shipped.ts'
 import { formatVersion, signedVersion } from '#backup/objects/stored-json.ts'
 import { requireParts } from '#backup/transfer/require-parts.ts'
 import { readArchive } from '#backup/transfer/stored-archive.ts'
+import { readOutline } from '#backup/transfer/stored-manifests.ts'
 import { writeParts, type WrittenParts } from '#backup/transfer/write-parts.ts'
-import { described, describeError, RegentError } from '#common/errors/errors.ts'
+import { codeOf, described, describeError, RegentError } from '#common/errors/errors.ts'
 import { mebibytes, type Said, say } from '#common/sentence/sentence.ts'
 import { backupFolderOf } from '#failover/protocol/backup-store.ts'
 import type { Word } from '#failover/protocol/word.ts'
@@ -76,7 +77,11 @@ export class BackUp {
     const opened = await open(said.store)
     try {
       await claimFolder(this.#parts, opened.store, { where: said.store, cluster: said.cluster, lineage })
-      await claimName(said, opened, this.#parts.config.instance)
+      if (!(await claimName(said, opened, this.#parts.config.instance))) {
+        const manifest = await this.#ownManifest(said, { store: opened.store, lineage })
+        this.#ended(said, manifest, await whyNoFurther(manifest, opened.store))
+        return
+      }
       const sealing = sealingWith(opened.key?.first ?? null)
       const sent = await this.#send(said, opened, sealing)
       const times = inOrder(startedAtMs, sent, clock.wallMs())
@@ -89,6 +94,22 @@ export class BackUp {
     } finally {
       opened.store.close()
     }
+  }
+
+  /**
+   * The manifest of a name that is taken. A manager asks again an agent that was started again, and the run may have
+   * ended well before. Throws where no such run of this instance did.
+   */
+  async #ownManifest(
+    { cluster, name }: BackUpWord,
+    { store, lineage }: { readonly store: OpenedStore['store']; readonly lineage: string },
+  ): Promise<Manifest> {
+    const found = await readOutline(store, cluster, name, { signal: this.#stop.signal }).catch((error: unknown) => {
+      if (codeOf(error) === 'REGENT_NOT_FOUND') return undefined
+      throw error
+    })
+    if (found?.instance === this.#parts.config.instance && found.lineage === lineage) return found
+    throw new Error(`a backup named ${name} was begun before, and is left as it is`)
   }
 
   async #send(said: BackUpWord, { store }: OpenedStore, sealing: Sealing): Promise<Sent> {
@@ -201,11 +222,10 @@ function partKey({ cluster, name }: BackUpWord, part: number): string {
   return keyOf({ kind: 'part', cluster, name, part })
 }
 
-/** Two runs of one name would write over each other's parts. */
-async function claimName({ cluster, name }: BackUpWord, { store }: OpenedStore, instance: string): Promise<void> {
+/** Whether the name is this run's alone. Two runs of one name would write over each other's parts. */
+async function claimName({ cluster, name }: BackUpWord, { store }: OpenedStore, instance: string): Promise<boolean> {
   const text = `${JSON.stringify({ formatVersion: 1, instance })}\n`
-  if (!(await store.putIfAbsent(keyOf({ kind: 'begun', cluster, name }), Buffer.from(text))))
-    throw new Error(`a backup named ${name} was begun before, and is left as it is`)
+  return store.putIfAbsent(keyOf({ kind: 'begun', cluster, name }), Buffer.from(text))
 }
 
 function sealingWith(key: Buffer | null): Sealing {

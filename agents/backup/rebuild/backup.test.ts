@@ -140,12 +140,33 @@ describe('A base backup', () => {
     const { store } = await backedUp()
     const before = new Map(store.objects)
     const other = await aReplica(store)
+    Object.assign(other.parts, { config: { ...other.parts.config, instance: 'shop-9' } })
     other.backUp.begin(said)
     expect(await ended(other)).toMatchObject({
       stage: 'failed',
       sentence: expect.stringContaining('was begun before') as string,
     })
     expect(store.objects).toEqual(before)
+  })
+
+  it('that is whole is told to be made by an agent that was started again, and is asked for it again', async () => {
+    const { store, replica } = await backedUp()
+    const before = new Map(store.objects)
+    const again = await aReplica(store)
+    again.backUp.begin(said)
+    expect(await ended(again)).toEqual(replica.parts.jobs.backup)
+    expect(store.objects).toEqual(before)
+  })
+
+  it('that its agent did not live to end has failed, where the agent is asked for it again', async () => {
+    const { store } = await backedUp()
+    store.objects.delete(`shop/base/${name}/manifest.json`)
+    const again = await aReplica(store)
+    again.backUp.begin(said)
+    expect(await ended(again)).toMatchObject({
+      stage: 'failed',
+      sentence: expect.stringContaining('was begun before') as string,
+    })
   })
 
   it('does not go into the folder of another cluster of the same name', async () => {
