@@ -15,6 +15,7 @@ import { downtimeOf } from '#failover/judge/downtime.ts'
 import { countedMembers, type ClusterRecord } from '#failover/protocol/record.ts'
 import type { Analyses, Decision } from '#failover/protocol/decision.ts'
 import { ProblemBook, type FoundProblem } from './problem-book.ts'
+import { storeSeen } from './store-seen.ts'
 import { isWhole } from './whole.ts'
 import type { ClusterView, InstanceRow, TopologyView, TreeNode } from '#api-contract/views.ts'
 
@@ -193,9 +194,8 @@ function agentFields(
   }
 }
 
-/** As the agent of the primary sees. */
-function verifiedIn({ snapshot }: DecisionInput): BackupsSeen['verified'] {
-  return snapshot.instances.flatMap(({ observation }) => observation?.backups?.verified ?? [])[0] ?? null
+function verifiedIn(input: DecisionInput): BackupsSeen['verified'] {
+  return storeSeen(input)?.verified ?? null
 }
 
 function troubleField({ trouble }: InstanceView): Pick<InstanceRow, 'trouble'> {
