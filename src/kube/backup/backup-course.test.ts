@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { BackupSeen, BackupsSeen } from '#topology/snapshot/copies.ts'
-import { courseOf, givenUpMs, longestSilenceMs, verifiedBy, type CourseInput } from './backup-course.ts'
+import { courseOf, givenUpMs, isUnspoken, longestSilenceMs, verifiedBy, type CourseInput } from './backup-course.ts'
 import type { MySQLBackup } from './mysql-backup.ts'
 
 const run = '20261126T031209Z'
@@ -105,6 +105,23 @@ describe('A run of a backup', () => {
       completedAt: '2026-11-26T03:20:00Z',
     })
     expect(course({ store: { ...store(run), answers: false } }).status.phase).toBe('Running')
+  })
+
+  it('has succeeded where the store is asked for it and has it, though a newer backup is there', () => {
+    const newer = store('20261126T040000Z')
+    const stored = { ...(newer.newest ?? expect.fail('no backup')), name: run }
+    for (const silentMs of [longestSilenceMs, givenUpMs])
+      expect(course({ silentMs, store: newer, stored }).status).toMatchObject({ phase: 'Succeeded', size: '2.0 MiB' })
+    expect(course({ silentMs: givenUpMs, store: newer }).status.phase).toBe('Failed')
+  })
+
+  it('is looked up in the store once nobody has spoken of it for minutes', () => {
+    const isUnheard = (said: Partial<CourseInput>) =>
+      isUnspoken({ object, instances: [], silentMs: longestSilenceMs, wallMs: 0, ...said })
+    expect([isUnheard({}), isUnheard({ store: store('another') })]).toEqual([true, true])
+    expect(isUnheard({ silentMs: longestSilenceMs - 1 })).toBe(false)
+    expect(isUnheard({ instances: from(seen({})) })).toBe(false)
+    expect(isUnheard({ store: store(run) })).toBe(false)
   })
 
   it('is verified once somebody has restored it, and stays so', () => {

@@ -11,10 +11,15 @@ export interface CourseInput {
   readonly instances: readonly { readonly name: string; readonly reachable: boolean; readonly backup?: BackupSeen }[]
   /** The store as the primary's agent sees it; absent where nobody has looked. */
   readonly store?: BackupsSeen | undefined
+  /** The run as the store has it, where an agent was asked for just that. */
+  readonly stored?: StoredRun | undefined
   /** Time for which nobody has spoken of the run. */
   readonly silentMs: number
   readonly wallMs: number
 }
+
+/** A whole backup. */
+export type StoredRun = NonNullable<BackupsSeen['newest']>
 
 /** The status to write to the object, and whether the agent is to be told once more to begin. */
 export interface Course {
@@ -41,13 +46,28 @@ export function runOf({ spec, status }: MySQLBackup): string | undefined {
  * looks into the store. Where nobody speaks, the phase says so, and does not say `Running`.
  */
 export function courseOf(input: CourseInput): Course {
-  const { object, instances, store } = input
+  const { object, instances } = input
   const run = runOf(object) ?? ''
   const before: MySQLBackupStatus = { backup: run, ...object.status }
   const row = speakerOf(run, instances)
   if (row?.backup !== undefined) return { status: heardOf(input, before, row.name, row.backup), asks: false }
-  if (store?.answers === true && store.newest?.name === run) return { status: storedOf(before, store), asks: false }
+  const stored = newestAs(run, input.store) ?? input.stored
+  if (stored !== undefined) return { status: storedOf(before, stored), asks: false }
   return unheardOf(input, before)
+}
+
+/**
+ * Whether the store is to be asked for the run. The store is seen by its newest backup alone, and another one may be
+ * newer.
+ */
+export function isUnspoken({ object, instances, store, silentMs }: CourseInput): boolean {
+  const run = runOf(object) ?? ''
+  const isTold = speakerOf(run, instances) !== undefined || newestAs(run, store) !== undefined
+  return !isTold && silentMs >= longestSilenceMs
+}
+
+function newestAs(run: string, store: BackupsSeen | undefined): StoredRun | undefined {
+  return store?.answers === true && store.newest?.name === run ? store.newest : undefined
 }
 
 /**
@@ -122,21 +142,20 @@ function secondsOf(ms: number): number {
 }
 
 function givenUp({ wallMs }: CourseInput, before: MySQLBackupStatus): MySQLBackupStatus {
-  const message = 'nobody has spoken of this run for an hour, and it is not the newest in the store'
+  const message = 'nobody has spoken of this run for an hour, and it was not found in the store'
   return { ...before, phase: 'Failed', message, completedAt: timeOf(wallMs) }
 }
 
 /** The backup is whole in the store, whoever saw how the run ended. */
-function storedOf(before: MySQLBackupStatus, { newest }: BackupsSeen): MySQLBackupStatus {
-  if (newest === null) return before
-  const { rawBytes, storedBytes, endedAtMs, gtids } = newest
+function storedOf(before: MySQLBackupStatus, stored: StoredRun): MySQLBackupStatus {
+  const { rawBytes, storedBytes, endedAtMs, gtids } = stored
   return {
     ...before,
     phase: 'Succeeded',
     ...amountsOf({ rawBytes, storedBytes, ...(gtids !== undefined && { gtids }) }),
     message: `it is whole in the store: ${mebibytes(rawBytes)} of data`,
-    ...timesOf(newest),
-    completedAt: timeOf(endOf(newest) ?? endedAtMs),
+    ...timesOf(stored),
+    completedAt: timeOf(endOf(stored) ?? endedAtMs),
   }
 }
 

@@ -25,10 +25,23 @@ const object = (name: string, said: Partial<MySQLBackup> = {}): MySQLBackup => (
 /** What agents do, and what the cluster shows of that. */
 function someCluster() {
   const asked: string[] = []
-  const state = { refusal: '', instances: [] as { name: string; reachable: boolean; backup?: BackupSeen }[] }
+  const state = {
+    refusal: '',
+    instances: [] as { name: string; reachable: boolean; backup?: BackupSeen }[],
+    /** Null: nobody can look into the store. */
+    stored: null as readonly string[] | null,
+    lookedUp: 0,
+  }
   const cluster = {
     view: () => ({ instances: state.instances }) as unknown as ClusterView,
     loop: { leads: true, input: () => ({ snapshot: { instances: [] } }) },
+    askAboutStore: async () => {
+      state.lookedUp += 1
+      if (state.stored === null) throw new RegentError('REGENT_REFUSED', say`nobody can look`)
+      const times = { startedAtMs: startMs, endedAtMs: startMs + 60_000, storedAtMs: startMs + 90_000 }
+      const backups = state.stored.map((name) => ({ name, ...times, rawBytes: 9, storedBytes: 3, gtids: 'uuid:1-9' }))
+      return { backups }
+    },
     operations: {
       perform: async (
         _name: string,
@@ -154,6 +167,29 @@ it('A run whose instance is silent for good keeps no other object waiting, and i
   expect(await manager.look('c')).toMatchObject({ phase: 'Running' })
   manager.later(3_600_000)
   expect(await manager.look()).toMatchObject({ phase: 'Failed' })
+})
+
+it('A run of which nobody speaks is looked up in the store now and then, and right before it would be given up', async () => {
+  const shared = someCluster()
+  const manager = await aManager(shared)
+  await manager.client.create(mysqlBackups, object('b'))
+  await manager.look()
+  // The agent was started again, and has made a newer backup.
+  const newer = { ...sends('done'), name: '20261126T040000Z' }
+  shared.state.instances = [{ name: 'shop-2', reachable: true, backup: newer }]
+  await manager.look()
+  expect(shared.state.lookedUp).toBe(0)
+  manager.later(120_000)
+  for (let look = 0; look < 5; look += 1) expect(await manager.look()).toMatchObject({ phase: 'Unknown' })
+  expect(shared.state.lookedUp).toBe(1)
+  shared.state.stored = [newer.name]
+  manager.later(600_000)
+  expect(await manager.look()).toMatchObject({ phase: 'Unknown' })
+  shared.state.stored = [run, newer.name]
+  manager.later(3_600_000 - 720_000)
+  expect(await manager.look()).toMatchObject({ phase: 'Succeeded', bytes: 9, seconds: 90, gtids: 'uuid:1-9' })
+  expect(shared.state.lookedUp).toBe(3)
+  expect(manager.told.map(({ reason }) => reason)).toEqual(['BackupMade'])
 })
 
 it('An object shows which transactions its backup holds', async () => {

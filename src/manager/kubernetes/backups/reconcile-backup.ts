@@ -8,11 +8,22 @@ import type { EventRecorder } from '#controller-runtime/events/event-recorder.ts
 import type { InformerPort } from '#controller-runtime/informers/informer-port.ts'
 import { keyOf, type ObjectKey } from '#controller-runtime/objects/objects.ts'
 import { timeOf } from '#controller-runtime/objects/conditions.ts'
-import { courseOf, isOver, runOf, speakerOf, verifiedBy, type CourseInput } from '#kube/backup/backup-course.ts'
+import {
+  courseOf,
+  givenUpMs,
+  isOver,
+  isUnspoken,
+  runOf,
+  speakerOf,
+  verifiedBy,
+  type CourseInput,
+  type StoredRun,
+} from '#kube/backup/backup-course.ts'
 import type { MySQLBackupStatus } from '#kube/backup/backup-schema.ts'
 import { mysqlBackups, type MySQLBackup } from '#kube/backup/mysql-backup.ts'
 import { fieldManager } from '#kube/names/names.ts'
 import type { ManagedCluster } from '#manager/clusters/managed-cluster.ts'
+import { lookUpRun } from './look-up-run.ts'
 import type { RunBook } from './run-book.ts'
 import { storeSeenIn } from './store-seen.ts'
 
@@ -27,7 +38,7 @@ export interface ReconcileBackupParts {
 }
 
 /** What is asked of a cluster here. */
-export type BackedUpCluster = Pick<ManagedCluster, 'operations' | 'view'> & {
+export type BackedUpCluster = Pick<ManagedCluster, 'operations' | 'view' | 'askAboutStore'> & {
   readonly loop: Pick<ManagedCluster['loop'], 'leads' | 'input'>
 }
 
@@ -37,6 +48,8 @@ const waitingMs = 5_000
 const watchingMs = 2_000
 /** Figures move all the time, and each write is an event for everybody who watches. */
 const figuresMs = 10_000
+/** So often the store is asked for a run of which nobody speaks. */
+const lookedUpMs = 600_000
 /** The first backup is verified at once, and others days later. */
 const [verifiedMs, firstVerifiedMs] = [300_000, 30_000]
 
@@ -162,7 +175,8 @@ async function follow(
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
   const { clock, book, client } = parts
-  const { status, asks } = courseOf(seenOf(parts, object, cluster))
+  const seen = seenOf(parts, object, cluster)
+  const { status, asks } = courseOf({ ...seen, stored: await storedRunOf(parts, seen, cluster) })
   const refused = asks && cluster?.loop.leads === true ? await ask(cluster, object) : ''
   const told = refused === '' ? status : { ...status, message: refused }
   if (book.isWorthWriting(object, told, { nowMs: clock.monotonicMs(), pauseMs: figuresMs })) {
@@ -170,6 +184,18 @@ async function follow(
     tellEnd(parts, object, told)
   }
   return { requeueAfterMs: watchingMs }
+}
+
+/** The last look comes right before a run is given up. */
+async function storedRunOf(
+  { clock, book }: ReconcileBackupParts,
+  seen: CourseInput,
+  cluster: BackedUpCluster | undefined,
+): Promise<StoredRun | undefined> {
+  if (cluster === undefined || !isUnspoken(seen)) return undefined
+  const pauseMs = seen.silentMs >= givenUpMs ? 0 : lookedUpMs
+  const isDue = book.mayLookUp(keyOf(seen.object), { nowMs: clock.monotonicMs(), pauseMs })
+  return isDue ? lookUpRun(cluster, runOf(seen.object) ?? '') : undefined
 }
 
 function seenOf(

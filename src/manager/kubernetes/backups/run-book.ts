@@ -13,6 +13,7 @@ export class RunBook {
   /** By object. */
   readonly #heard = new Map<string, { readonly run: string; readonly atMs: number }>()
   readonly #written = new Map<string, number>()
+  readonly #lookedUp = new Map<string, number>()
   /** By cluster and name: there is, or was, an object for it. */
   readonly #known = new Set<string>()
 
@@ -48,6 +49,13 @@ export class RunBook {
     return nowMs
   }
 
+  /** Whether the store may be asked for the run of an object: an agent reads all of its manifests for that. */
+  mayLookUp(key: ObjectKey, { nowMs, pauseMs }: { readonly nowMs: number; readonly pauseMs: number }): boolean {
+    if (nowMs - (this.#lookedUp.get(keyText(key)) ?? -Infinity) < pauseMs) return false
+    this.#lookedUp.set(keyText(key), nowMs)
+    return true
+  }
+
   /** Whether a status differs from what is stored: at once in more than figures, in figures now and then. */
   isWorthWriting(
     object: MySQLBackup,
@@ -80,6 +88,7 @@ export class RunBook {
   forget(key: ObjectKey): void {
     this.#heard.delete(keyText(key))
     this.#written.delete(keyText(key))
+    this.#lookedUp.delete(keyText(key))
   }
 }
 
