@@ -59,7 +59,10 @@ export function statusOf(given: StatusInput): MySQLClusterStatus {
 function backupOf({ cluster, view, backups }: StatusInput): Pick<MySQLClusterStatus, 'backup'> {
   if (cluster.spec.backup === undefined || backups === undefined) return {}
   const { whole, newest, verified, sentence } = backups
-  const running = view.instances.find(({ backup }) => backup?.stage === 'copies' || backup?.stage === 'sends')?.backup
+  // A view keeps the last word of an agent that is silent, and that run may never end.
+  const running = view.instances.find(
+    ({ backup, reachable }) => reachable && (backup?.stage === 'copies' || backup?.stage === 'sends'),
+  )?.backup
   const message = running === undefined ? sentence : String(describeBackup(running))
   return {
     backup: {
