@@ -16,7 +16,7 @@ async function shop(databases: string, ends: number): Promise<string> {
   const layout = layoutOf(dir)
   await mkdir(layout.run, { recursive: true })
   await ensureSecrets(layout)
-  const scripts = { mysql: `printf '${databases}'`, mysqldump: `shift; echo "$*"; exit ${ends}` }
+  const scripts = { mysql: `printf -- '${databases}'`, mysqldump: `shift; echo "$*"; exit ${ends}` }
   for (const [program, body] of Object.entries(scripts)) {
     await writeFile(join(dir, program), `#!/bin/sh\n${body}\n`)
     await chmod(join(dir, program), 0o700)
@@ -31,18 +31,30 @@ test('a dump is of one moment, without GTIDs, with all that belongs to people’
   const file = join(dir, 'all.sql')
   await dump('shop', { on: 'shop-0', file })
   expect(await readFile(file, 'utf8')).toBe(
-    '--single-transaction --set-gtid-purged=OFF --triggers --hex-blob --routines --events --databases app other\n',
+    '--single-transaction --set-gtid-purged=OFF --triggers --hex-blob --routines --events --databases -- app other\n',
   )
 })
 
 test.each([
   ['app.orders', 'USE `app`;\n--single-transaction --set-gtid-purged=OFF --triggers --hex-blob -- app orders\n'],
-  ['app.*', '--single-transaction --set-gtid-purged=OFF --triggers --hex-blob --routines --events --databases app\n'],
+  [
+    'app.*',
+    '--single-transaction --set-gtid-purged=OFF --triggers --hex-blob --routines --events --databases -- app\n',
+  ],
 ])('a dump of %s holds nothing else, and says where that is read in', async (table, written) => {
   const dir = await shop('app\\nother\\n', 0)
   const file = join(dir, 'some.sql')
   await dump('shop', { on: 'shop-0', file, table })
   expect(await readFile(file, 'utf8')).toBe(written)
+})
+
+test('a database that is named like an option is dumped, and no option', async () => {
+  const dir = await shop('--no-data\\n', 0)
+  const file = join(dir, 'all.sql')
+  await dump('shop', { on: 'shop-0', file })
+  expect(await readFile(file, 'utf8')).toMatch(/ --databases -- --no-data\n$/)
+  await dump('shop', { on: 'shop-0', file, table: '--no-data.*' })
+  expect(await readFile(file, 'utf8')).toMatch(/ --databases -- --no-data\n$/)
 })
 
 test.each(['orders', 'app.orders.id', 'mysql.user'])('of the words %s no dump is made', async (table) => {

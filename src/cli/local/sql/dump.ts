@@ -22,7 +22,8 @@ const notDumped = ['mysql', 'sys', 'information_schema', 'performance_schema', '
  * character set.
  */
 const parameters = ['--single-transaction', '--set-gtid-purged=OFF', '--triggers', '--hex-blob']
-const ofDatabases = ['--routines', '--events', '--databases']
+/** Names follow after `--`: a database may be named like an option. */
+const ofDatabases = ['--routines', '--events', '--databases', '--']
 
 /** What is dumped: arguments of mysqldump, and what stands before its output. */
 interface Dumped {
