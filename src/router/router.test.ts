@@ -359,3 +359,46 @@ it('A router is cut off when neither a manager nor any agent is heard, and one o
   listeners.get('shop-1')?.heard(replicaSeen)
   expect(after(0)).toBe(0)
 })
+
+it('Why an agent is not heard is in the log once, and in the sentence: the right way out is another for each reason', async () => {
+  const { proxy } = fakeProxy(() => closed)
+  const { router, listeners, told } = routerOn(proxy)
+  const refused = '10.0.0.0:9400 answered 401: the token is not that of this cluster'
+  const gone = 'connect ECONNREFUSED 10.0.0.1:9400'
+  const lose = (instance: string, why: string) => listeners.get(instance)?.lost(why)
+  router.setRecord({ epoch: 1, primary: 'shop-0' })
+  router.look()
+  for (let time = 0; time < 5; time++) lose('shop-0', refused)
+  await vi.waitFor(() =>
+    expect(router.state.sentence).toBe(
+      `sessions wait: shop-0 is the primary of epoch 1 by the manager, and its agent is not heard: ${refused}`,
+    ),
+  )
+  expect(told.filter((line) => line === `the agent of shop-0 is not heard: ${refused}`)).toHaveLength(1)
+  lose('shop-1', gone)
+  router.setRecord(null)
+  await vi.waitFor(() =>
+    expect(router.state.sentence).toBe(
+      'sessions wait: no manager answers, and of 2 agents 0 are heard: no majority confirms a primary; ' +
+        `shop-0: ${refused}; shop-1: ${gone}`,
+    ),
+  )
+  const lines = told.length
+  for (const why of ['no answer at all', gone, 'no answer at all', gone]) lose('shop-1', why)
+  await new Promise((resolve) => setTimeout(resolve, 5))
+  expect(told, 'reasons that alternate are no news').toHaveLength(lines)
+  for (const why of ['no answer at all', 'no answer at all']) lose('shop-1', why)
+  await vi.waitFor(() => expect(router.state.sentence).toMatch(/shop-1: no answer at all$/))
+  listeners.get('shop-1')?.heard(replicaSeen)
+  lose('shop-1', gone)
+  expect(told.at(-1), 'heard in between').toBe(`the agent of shop-1 is not heard: ${gone}`)
+})
+
+it('An agent whose words are not understood is named as such in the sentence', async () => {
+  const { proxy } = fakeProxy(() => closed)
+  const { router, listeners } = routerOn(proxy)
+  router.setRecord({ epoch: 1, primary: 'shop-0' })
+  router.look()
+  listeners.get('shop-0')?.heard({ ...primarySeen, process: 7 } as unknown as Observation)
+  await vi.waitFor(() => expect(router.state.sentence).toMatch(/agent is not heard: what it says is not understood$/))
+})

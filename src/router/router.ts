@@ -1,5 +1,5 @@
 import { described } from '#common/errors/errors.ts'
-import { say, type Sentence } from '#common/sentence/sentence.ts'
+import { reported, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { PlatformInstance } from '#common/ports/platform.ts'
 import type { AgentFeed } from '#manager/loop/agent-feed.ts'
 import { wordOf, type AgentWord } from './agent-word.ts'
@@ -8,6 +8,7 @@ import { readSlotsOf, stepsBetween, type Slots } from './haproxy-state.ts'
 import type { EpochMemory } from './epoch-memory.ts'
 import type { RouterSettings } from '#failover/protocol/router-settings.ts'
 import { defaultTimings } from '#failover/protocol/timings.ts'
+import { Reasons } from './reasons.ts'
 import { ledBefore, wantedSlots, type Led } from './wanted-slots.ts'
 import { isOfOthers, whereTo, type KnownInstance, type NamedPrimary, type WhereTo } from './where-to.ts'
 
@@ -46,6 +47,7 @@ export class Router {
   readonly #parts: RouterParts
   #instances: readonly PlatformInstance[] = []
   readonly #words = new Map<string, AgentWord | null>()
+  readonly #reasons = new Reasons()
   readonly #follows = new Map<string, { readonly agent: string; readonly stop: () => void }>()
   /** The time since when nobody answers at the address of an instance. */
   readonly #silentSinceMs = new Map<string, number>()
@@ -89,6 +91,7 @@ export class Router {
       followed.stop()
       this.#follows.delete(name)
       this.#words.delete(name)
+      this.#reasons.forget(name)
     }
     for (const name of this.#silentSinceMs.keys())
       if (!instances.some((one) => one.name === name)) this.#silentSinceMs.delete(name)
@@ -150,11 +153,12 @@ export class Router {
   #follow(name: string, agent: string): void {
     let isSilent = false
     let isOver = false
-    const hear = (word: AgentWord | null): void => {
+    const hear = (word: AgentWord | null, why?: Sentence): void => {
       // The stream of the former address may end after the stream of the next address has begun.
       if (isOver) return
       this.#noteHeard()
       this.#words.set(name, word)
+      this.#noteWhy(name, why)
       this.#noteSilence(name, isSilent)
       isSilent = false
       this.lead()
@@ -165,16 +169,20 @@ export class Router {
       {
         heard: (observation) => {
           const word = wordOf(observation)
-          if (word === null)
-            this.#parts.warn(say`what the agent of ${name} says is not understood: it counts as not heard`)
-          hear(word)
+          if (word === null) hear(null, say`what it says is not understood`)
+          else hear(word)
         },
         alive: () => undefined,
         unreached: () => (isSilent = true),
-        lost: () => hear(null),
+        lost: (why) => hear(null, say`${reported(why)}`),
       },
     )
     this.#follows.set(name, { agent, stop: () => ((isOver = true), stop()) })
+  }
+
+  #noteWhy(name: string, why: Sentence | undefined): void {
+    if (why === undefined) this.#reasons.forget(name)
+    else if (this.#reasons.note(name, why)) this.#parts.warn(say`the agent of ${name} is not heard: ${why}`)
   }
 
   /** Called before another word, or silence, takes the place of the last word. */
@@ -210,6 +218,7 @@ export class Router {
       host,
       port,
       word: this.#words.get(name) ?? null,
+      whyUnheard: this.#reasons.of(name),
       isGone: this.#isGone(name),
     }))
     try {

@@ -1,4 +1,4 @@
-import { counted, say, type Said, type Sentence } from '#common/sentence/sentence.ts'
+import { counted, joined, say, type Said, type Sentence } from '#common/sentence/sentence.ts'
 import { lagMsOf } from '#topology/snapshot/replicating.ts'
 import type { AgentWord } from './agent-word.ts'
 import type { RouterSettings } from '#failover/protocol/router-settings.ts'
@@ -9,6 +9,8 @@ export interface KnownInstance {
   readonly port: number
   /** Null while the instance's agent is not heard. */
   readonly word: AgentWord | null
+  /** Why the agent is not heard, where that is known. */
+  readonly whyUnheard?: Said
   /** Nobody has answered at the instance's address for so long that the machine is down, or out of reach. */
   readonly isGone: boolean
 }
@@ -78,7 +80,7 @@ function whereToWrite({ instances, record, highest }: Known, named: NamedPrimary
     return wait(null, say`sessions wait: ${primary}, and this router knows of epoch ${highest} already`)
   const instance = instances.find(({ name }) => name === named.primary)
   if (instance === undefined) return wait('', say`sessions wait: ${primary}, and is not there any more`)
-  const doubt = doubtAbout(instance.word, named)
+  const doubt = doubtAbout(instance, named)
   if (doubt === null) return { write: instance, keepSessionsOf: instance.name, sentence: say`writes go on: ${primary}` }
   return wait(doubt.isSure ? '' : instance.name, say`sessions wait: ${primary}, and ${doubt.sentence}`)
 }
@@ -91,7 +93,11 @@ function newer(byAgents: NamedPrimary | null, record: NamedPrimary | null): Name
 
 function unheard(instances: readonly KnownInstance[]): Sentence {
   const heard = instances.filter(({ word }) => word !== null).length
-  return say`no manager answers, and of ${counted(instances.length, 'agent')} ${heard} are heard: no majority confirms a primary`
+  const reasons = instances.flatMap(({ name, whyUnheard = '' }) =>
+    whyUnheard === '' ? [] : say`${name}: ${whyUnheard}`,
+  )
+  const counts = say`no manager answers, and of ${counted(instances.length, 'agent')} ${heard} are heard`
+  return say`${joined([say`${counts}: no majority confirms a primary`, ...reasons], '; ')}`
 }
 
 function inEpoch({ epoch }: NamedPrimary): Said {
@@ -140,8 +146,11 @@ interface Doubt {
 }
 
 /** The reason not to lead a session to the named primary; null for none. */
-function doubtAbout(word: AgentWord | null, named: NamedPrimary): Doubt | null {
-  if (word === null) return { sentence: say`its agent is not heard`, isSure: false }
+function doubtAbout(
+  { word, whyUnheard = '' }: Pick<KnownInstance, 'word' | 'whyUnheard'>,
+  named: NamedPrimary,
+): Doubt | null {
+  if (word === null) return { sentence: say`${joined([say`its agent is not heard`, whyUnheard], ': ')}`, isSure: false }
   if (word.server === 'gone') return { sentence: say`its server does not run`, isSure: true }
   const unconfirmed = named.epoch === electedByGroup ? null : whyUnconfirmed(word, named.epoch)
   if (unconfirmed !== null) return { sentence: unconfirmed, isSure: true }
