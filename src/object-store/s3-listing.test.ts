@@ -77,3 +77,16 @@ it('An object counts as stored where the server names what it stored, and not by
   await expect(store.put('a', once())).rejects.toThrow('object a was not stored: what answers is no S3 server')
   await expect(store.putIfAbsent('a', Buffer.from('content'))).rejects.toThrow('what answers is no S3 server')
 })
+
+it.each(['', '<html><h1>Sign in</h1></html>', '<DeleteResult></DeleteResult>'])(
+  'An object counts as deleted where the server names what it deleted, and not by a page of somebody else: %j',
+  async (body) => {
+    const { store } = await aStoreThatSays(body)
+    await expect(store.delete(['a'])).rejects.toThrow('object a was not deleted: what answers is no S3 server')
+  },
+)
+
+it('An object that the server names is deleted', async () => {
+  const { store } = await aStoreThatSays('<DeleteResult><Deleted><Key>a</Key></Deleted></DeleteResult>')
+  expect(await store.delete(['a'])).toEqual([])
+})

@@ -148,11 +148,14 @@ class S3Store implements ObjectStore {
 
   async #deleteAtOnce(keys: readonly string[], { signal }: Interruptible): Promise<readonly string[]> {
     const what = keys.length === 1 ? `object ${keys[0]} was not deleted` : `${keys.length} objects were not all deleted`
-    const Delete = { Objects: keys.map((key) => ({ Key: `${this.#prefix}${key}` })), Quiet: true }
+    // A quiet server names nothing where all is deleted, and no more does a page of somebody else.
+    const Delete = { Objects: keys.map((key) => ({ Key: `${this.#prefix}${key}` })), Quiet: false }
     return this.#requests.send({ what, signal }, async (client, through) => {
-      const { Errors = [] } = await client.send(
-        new DeleteObjectsCommand({ Bucket: this.#bucket, Delete, ChecksumAlgorithm: 'SHA256' }),
-        through,
+      const { Errors = [] } = requireAnswer(
+        await client.send(
+          new DeleteObjectsCommand({ Bucket: this.#bucket, Delete, ChecksumAlgorithm: 'SHA256' }),
+          through,
+        ),
       )
       const first = Errors.find((error) => error.Code !== 'NoSuchKey' && !isAboutLock(error))
       if (first !== undefined)
