@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished, vi } from 'vitest'
@@ -81,4 +81,29 @@ it('Each try to start an HAProxy that does not start is over before the next: no
   await haproxy.stop()
   await starting
   expect(new Set(waiting), 'those that wait for their next').toEqual(new Set([1]))
+})
+
+it('An HAProxy that ends as soon as it has answered is started again after a pause, not without an end', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'haproxy-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const files = { config: join(folder, 'haproxy.cfg'), script: join(folder, 'x.lua'), socket: join(folder, 'socket') }
+  const [program, starts] = [join(folder, 'fake.cjs'), join(folder, 'starts')]
+  await writeFile(program, fake.replace("process.pid + '\\n')", "process.pid + '\\n', () => process.exit())"))
+  const began: number[] = []
+  const haproxy = new Haproxy({
+    argv: [
+      'sh',
+      '-c',
+      `date +%s%3N >> ${starts}; rm -f ${files.socket}; exec ${process.execPath} ${program} "$@"`,
+      'sh',
+    ],
+    ...{ files, config: files.socket, script: '', log: () => undefined },
+    began: () => began.push(Date.now()),
+  })
+  onTestFinished(() => haproxy.stop())
+  await haproxy.start()
+  const startedAgain = async () => (await readFile(starts, 'utf8')).trim().split('\n').map(Number)
+  await vi.waitFor(async () => expect((await startedAgain()).length).toBeGreaterThanOrEqual(3), { timeout: 60_000 })
+  const pauses = (await startedAgain()).slice(1, 3).map((startedMs, at) => startedMs - (began[at] ?? 0))
+  expect(Math.min(...pauses), 'ms between an answer and the next start').toBeGreaterThanOrEqual(990)
 })

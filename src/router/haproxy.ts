@@ -36,6 +36,8 @@ export class Haproxy {
   #identity: ProcessIdentity | undefined
   #starting: Promise<void> | undefined
   #launching: Promise<void> | undefined
+  /** An HAProxy that ends as soon as it has answered must not be started without a pause. */
+  #notBeforeMs = 0
   #stopped = false
 
   constructor(options: HaproxyOptions) {
@@ -100,7 +102,10 @@ export class Haproxy {
 
   /** A try waits for no later try: an HAProxy that never starts would fill the memory with tries. */
   async #launch(): Promise<void> {
-    while (!this.#stopped && !(await this.#begins())) await sleep(againMs)
+    for (;;) {
+      await sleep(Math.max(0, this.#notBeforeMs - performance.now()))
+      if (this.#stopped || (await this.#begins())) return
+    }
   }
 
   async #begins(): Promise<boolean> {
@@ -123,6 +128,7 @@ export class Haproxy {
     child.unref()
     this.#identity = identityOf(child.pid)
     const outcome = await Promise.race([over, this.#answers()])
+    this.#notBeforeMs = performance.now() + againMs
     if (outcome === 'answers') {
       log(say`HAProxy runs with pid ${child.pid ?? 0}`)
       began()

@@ -53,3 +53,21 @@ it('A manager of a cluster where nothing happens is heard by its heartbeat', asy
   expect(await heardOf(manager, 2, 2_000)).toEqual(['shop-1', 'shop-1'])
   for (const beat of beats) clearInterval(beat)
 })
+
+it('Why no manager is heard is said once for each reason: a token that is refused is no manager outage', async () => {
+  const warned: string[] = []
+  const over = new AbortController()
+  const answers = ['no', 'no', 'wrong token', 'wrong token', 'wrong token']
+  const manager = new ApiClient({
+    url: 'http://manager',
+    token: 'token',
+    fetch: async () => {
+      const detail = answers.shift()
+      if (detail === undefined) over.abort()
+      return new Response(JSON.stringify({ code: 'REGENT_UNAUTHORIZED', detail }), { status: 401 })
+    },
+  })
+  const warn = (sentence: unknown) => void warned.push(String(sentence))
+  await followRecord(async () => manager, 'shop', { signal: over.signal, heard: () => undefined, warn, againMs: 1 })
+  expect(warned).toEqual(['no manager of shop is heard: no', 'no manager of shop is heard: wrong token'])
+})

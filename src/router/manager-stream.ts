@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { described } from '#common/errors/errors.ts'
 import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { ApiReader } from '#cli/connection/api-reader.ts'
 import { managerWordOf, type ManagerWord } from './manager-word.ts'
+import { Reasons } from './reasons.ts'
 
-const againMs = 500
+const usuallyAgainMs = 500
 /** A manager's stream says something every 2 s, also where nothing happens. */
 const silentManagerMs = 5_000
 
@@ -14,6 +16,8 @@ export interface RecordListener {
   readonly warn: (sentence: Sentence) => void
   /** A stream that is silent for so long is over. */
   readonly silentMs?: number
+  /** The pause before a stream is opened again. */
+  readonly againMs?: number
 }
 
 /**
@@ -23,10 +27,12 @@ export interface RecordListener {
 export async function followRecord(
   openManager: () => Promise<ApiReader>,
   cluster: string,
-  { signal, heard, warn, silentMs = silentManagerMs }: RecordListener,
+  { signal, heard, warn, silentMs = silentManagerMs, againMs = usuallyAgainMs }: RecordListener,
 ): Promise<void> {
+  const reasons = new Reasons()
   const take = (word: ManagerWord | null): void => {
     if (word === null) warn(notUnderstood(cluster))
+    else reasons.forget(cluster)
     heard(word)
   }
   while (!signal.aborted) {
@@ -34,8 +40,10 @@ export async function followRecord(
       const client = await openManager()
       for await (const event of client.events(`/clusters/${cluster}/events`, signal, silentMs))
         take(managerWordOf(event, cluster))
-    } catch {
-      // No manager answers. The router then goes by the agents.
+    } catch (error) {
+      // The router then goes by the agents.
+      const why = say`no manager of ${cluster} is heard: ${described(error)}`
+      if (!signal.aborted && reasons.note(cluster, why)) warn(why)
     }
     heard(null)
     await sleep(againMs, undefined, { signal }).catch(() => undefined)

@@ -11,6 +11,7 @@ import { layoutOf, routerFolder, routerStatePath } from '#local/folder/state-lay
 import { localPlatform } from '#local/platform/platform.ts'
 import { followRecord } from './manager-stream.ts'
 import { newest } from './newest.ts'
+import { readsInstances } from './read-instances.ts'
 import { serve } from './serve.ts'
 
 export interface RouterOptions {
@@ -45,11 +46,11 @@ export async function runRouter({ clusterDir, logLevel }: RouterOptions): Promis
     // The manager shows this file. A sentence that cannot be written is in the log all the same.
     stated: newest((sentence) => replaceDerivedJson(routerStatePath(layout), { sentence }).catch(warnOf)),
     source: async (router, until) => {
-      const readInstances = (): void =>
-        void platform.instances().then(
-          (instances) => router.setInstances(instances),
-          (error: unknown) => warn(say`the instances cannot be read: ${described(error)}`),
-        )
+      const readInstances = readsInstances({
+        instances: () => platform.instances(),
+        set: (instances) => router.setInstances(instances),
+        warn,
+      })
       platform.onChange(readInstances)
       readInstances()
       await followRecord(() => openLocal(clusterDir, cluster), cluster.name, {
