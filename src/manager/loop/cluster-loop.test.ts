@@ -25,6 +25,7 @@ function timelessLoop(
   store: Store = memoryStore(),
   acted: string[] = [],
   instances: readonly PlatformInstance[] = [alone],
+  platform: Partial<LoopPorts['platform']> = {},
 ) {
   const posted: string[] = []
   const listeners: FeedListener[] = []
@@ -50,6 +51,7 @@ function timelessLoop(
       publishPrimary: async () => true,
       publishedPrimary: async () => undefined,
       scaleTo: async () => undefined,
+      ...platform,
     },
   }
   const quiet = {
@@ -336,4 +338,27 @@ describe('the loop of a cluster', () => {
     await realWorld.timers.sleep(50)
     expect(await store.readNotes('shop')).not.toHaveProperty('unsettled')
   })
+})
+
+it('Of two changes of the instances the later counts, however long the reading of the first takes', async () => {
+  const reads: ((count: number) => void)[] = []
+  let changed = () => undefined as void
+  const { loop } = timelessLoop(memoryStore(), [], [alone], {
+    instances: () =>
+      new Promise((resolve) =>
+        reads.push((count) => resolve(Array.from({ length: count }, (_, at) => ({ ...alone, name: `shop-${at}` })))),
+      ),
+    onChange: (told) => void (changed = told),
+  })
+  const started = loop.start()
+  reads[0]?.(1)
+  await started
+  changed()
+  changed()
+  reads[2]?.(3)
+  await new Promise(setImmediate)
+  reads[1]?.(2)
+  await new Promise(setImmediate)
+  expect(loop.input().snapshot.instances.map(({ name }) => name)).toEqual(['shop-0', 'shop-1', 'shop-2'])
+  loop.stop()
 })

@@ -426,7 +426,7 @@ export class ClusterLoop {
   readonly file = (recovery: Recovery): void => this.#notes.changeSoon(withRecovery(recovery))
 
   async #readInstances(): Promise<void> {
-    const instances = await this.#ports.platform.instances()
+    const instances = await this.#agents.newest(this.#ports.platform.instances())
     this.#sightings.setInstances(instances)
     this.#agents.follow(instances)
     this.wake()

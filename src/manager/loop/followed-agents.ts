@@ -1,5 +1,6 @@
 import type { PlatformInstance } from '#common/ports/platform.ts'
 import type { AgentFeed, FeedListener } from './agent-feed.ts'
+import { NewestFirst } from './newest-first.ts'
 
 /** The agents that are listened to: one for each instance that has an address, by that address. */
 export class FollowedAgents {
@@ -7,11 +8,21 @@ export class FollowedAgents {
   readonly #cluster: string
   readonly #listenerOf: (instance: string) => FeedListener
   readonly #unfollow = new Map<string, () => void>()
+  readonly #looks = new NewestFirst()
+  #newest: readonly PlatformInstance[] = []
 
   constructor(feed: AgentFeed, cluster: string, listenerOf: (instance: string) => FeedListener) {
     this.#feed = feed
     this.#cluster = cluster
     this.#listenerOf = listenerOf
+  }
+
+  /** What a look gives, or what a later look gave that has ended before. */
+  async newest(look: Promise<readonly PlatformInstance[]>): Promise<readonly PlatformInstance[]> {
+    const isNewest = this.#looks.begin()
+    const seen = await look
+    if (isNewest()) this.#newest = seen
+    return this.#newest
   }
 
   /** Follows these agents and no others. */
