@@ -49,8 +49,11 @@ test('A cluster whose file changes is listed all the time: who recovers it finds
   const clusters: WatchedClusters = new WatchedClusters(folder, { log, store, wantsMore: () => false } as never)
   onTestFinished(() => clusters.stop())
   await clusters.follow()
+  const told: string[] = []
+  clusters.list[0]?.subscribe(({ type }) => told.push(type))
   await keep(['127.0.0.1:1', '127.0.0.1:2'])
   await clusters.follow()
+  expect(told.at(-1), 'who watches it asks anew').toBe('gone')
   expect(listed).toEqual([0, 1])
   expect(clusters.list.map(({ adoption }) => adoption.hosts.length)).toEqual([2])
 })

@@ -47,14 +47,19 @@ export class WatchedClusters {
       if (files.has(file)) continue
       cluster?.stop()
       this.#running.delete(file)
+      cluster?.tellGone()
     }
     for (const [file, version] of files) {
       const before = this.#running.get(file)
-      if (before?.version === version) continue
-      before?.cluster?.stop()
-      // The old one is listed until then: whoever is in the middle of a recovery finds the cluster all the time.
-      this.#running.set(file, { version, cluster: await this.#begin(file) })
+      if (before?.version !== version) await this.#exchange(file, version, before?.cluster)
     }
+  }
+
+  /** The old one is listed until then: whoever is in the middle of a recovery finds the cluster all the time. */
+  async #exchange(file: string, version: string, before: WatchedCluster | undefined): Promise<void> {
+    before?.stop()
+    this.#running.set(file, { version, cluster: await this.#begin(file) })
+    before?.tellGone()
   }
 
   stop(): void {

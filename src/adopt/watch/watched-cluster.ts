@@ -163,7 +163,14 @@ export class WatchedCluster {
 
   subscribe(listener: (event: ClusterEvent) => void): () => void {
     this.#listeners.add(listener)
+    // A new listener knows the present view, and perhaps not the one that was told last.
+    this.#lastView = ''
     return () => this.#listeners.delete(listener)
+  }
+
+  /** Tells listeners that nothing more comes. To be called once the cluster is listed no more. */
+  tellGone(): void {
+    for (const listener of this.#listeners) listener({ type: 'gone' })
   }
 
   get #seen() {

@@ -45,7 +45,11 @@ export function eventRoutes(
       reply.hijack()
       const stream = streams.open(reply.raw)
       stream.send('state', now)
-      stream.onEnd(clusters.subscribe(cluster, (event) => stream.send(event.type, event.view)))
+      const unsubscribe = clusters.subscribe(cluster, (event) => {
+        if (event.type === 'gone') stream.end()
+        else stream.send(event.type, event.view)
+      })
+      stream.onEnd(unsubscribe)
     },
   )
 }

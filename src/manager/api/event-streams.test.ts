@@ -196,3 +196,14 @@ describe('Whoever has the token of a cluster’s agents', () => {
     expect(await asked(...what)).toBe(401)
   })
 })
+
+it('A stream ends where its cluster is gone: who watches asks anew, and meets the cluster that took its place', async () => {
+  await start()
+  const stream = await ask(events)
+  stream.resume()
+  const ended = once(stream, 'end')
+  await expect.poll(() => clusters.listeners.size).toBe(1)
+  for (const tell of clusters.listeners) tell({ type: 'gone' })
+  await ended
+  await expect.poll(() => clusters.listeners.size).toBe(0)
+})

@@ -5,6 +5,7 @@ import type { ServerResponse } from 'node:http'
  */
 export interface EventStream {
   send(event: string, data: unknown): void
+  end(): void
   /** Calls `ended` once, however the stream ends; at once where it has ended. */
   onEnd(ended: () => void): void
 }
@@ -62,6 +63,7 @@ function latestOnly(response: ServerResponse): EventStream {
       if (response.writableNeedDrain) waiting.set(event, data)
       else write(event, data)
     },
+    end: () => void response.end(),
     onEnd(ended) {
       if (response.closed) ended()
       else response.once('close', ended)

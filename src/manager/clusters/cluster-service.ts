@@ -66,8 +66,5 @@ export interface KnownCluster extends Pick<
 /** Whom such a name leads to, among the instances of a cluster. */
 export type NamedByHost = { readonly instance: string } | 'primary'
 
-/** Something of the cluster is different now. */
-export interface ClusterEvent {
-  readonly type: 'state'
-  readonly view: ClusterView
-}
+/** Something of the cluster is different now; `gone`: nothing more comes, and another may be there under its name. */
+export type ClusterEvent = { readonly type: 'state'; readonly view: ClusterView } | { readonly type: 'gone' }

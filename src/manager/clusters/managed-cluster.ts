@@ -157,7 +157,14 @@ export class ManagedCluster {
 
   subscribe(listener: (event: ClusterEvent) => void): () => void {
     this.#listeners.add(listener)
+    // A new listener knows the present view, and perhaps not the one that was told last.
+    this.#lastView = ''
     return () => this.#listeners.delete(listener)
+  }
+
+  /** Tells listeners that nothing more comes: another cluster may take the place of this one. */
+  tellGone(): void {
+    for (const listener of this.#listeners) listener({ type: 'gone' })
   }
 
   #decided(decision: Decision, changed: boolean, input: DecisionInput): void {

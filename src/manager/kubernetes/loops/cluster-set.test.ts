@@ -75,8 +75,11 @@ describe('the loops of all clusters', () => {
   ])('are another one for %s', async (_what, metadata, token) => {
     const { set, pods, statefulSets } = clusters()
     const first = await set.ensure(cluster(), 'token')
+    const told: string[] = []
+    first.subscribe(({ type }) => told.push(type))
     expect(await set.ensure(cluster({}, metadata), token)).not.toBe(first)
     expect([set.all().length, pods.handlers, statefulSets.handlers]).toEqual([1, 1, 1])
+    expect(told.at(-1), 'who watches it asks anew').toBe('gone')
   })
 
   it('know how many instances the record names as it is stored now, and none without a record', async () => {

@@ -149,6 +149,7 @@ export class ClusterSet {
     if (held === undefined) return
     this.#held.delete(keyText(key))
     held.managed.loop.stop()
+    held.managed.tellGone()
     held.platform.close()
     held.endRecordWatch()
     held.transport.close()
