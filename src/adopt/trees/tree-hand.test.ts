@@ -199,3 +199,13 @@ describe('A change that has ended in the middle', () => {
     expect([seen.done, seen.leftover]).toEqual([['startReceiving 1'], null])
   })
 })
+
+it('What a change has left is done once, and not beside another change, however many look at once', async () => {
+  const steps = ['shop-1', 'shop-2'].map((at): Step => ({ do: 'start', at }))
+  const twice = handOn({ steps })
+  await Promise.all([twice.finish(), twice.finish()])
+  expect(twice.seen.done).toEqual(['start 1', 'start 2'])
+  const beside = handOn({ steps })
+  const [finished] = await Promise.all([beside.finish(), beside.carryOut({ steps: [{ do: 'stop', at: 'shop-1' }] })])
+  expect([finished, beside.seen.done]).toEqual([undefined, ['stop 1']])
+})

@@ -73,7 +73,8 @@ export class TreeHand {
   async finishOne(cluster: string, hosts: readonly AdoptedHost[]): Promise<Finished | undefined> {
     if (this.#busy.has(cluster)) return undefined
     const leftover = (await this.#parts.leftovers.read()).get(cluster)
-    if (leftover === undefined) return undefined
+    // Somebody else may have begun during the read: the same would be done twice, or beside another change.
+    if (leftover === undefined || this.#busy.has(cluster)) return undefined
     const at = touchedBy(leftover.steps).join(', ')
     this.#parts.log.warn(`${cluster}: a change has ended in the middle; what is left of that is done at ${at}`)
     const other = otherThan(leftover.servers ?? {}, hosts)
