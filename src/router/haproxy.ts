@@ -128,16 +128,17 @@ export class Haproxy {
     child.unref()
     this.#identity = identityOf(child.pid)
     const outcome = await Promise.race([over, this.#answers()])
-    this.#notBeforeMs = performance.now() + againMs
     if (outcome === 'answers') {
       log(say`HAProxy runs with pid ${child.pid ?? 0}`)
       began()
+      this.#notBeforeMs = performance.now() + againMs
       void over.then(() => this.keep())
       return true
     }
     log(say`HAProxy does not start (${text(outcome)}); it is tried again in ${againMs / 1_000} s`)
     if (this.#identity !== undefined) await endProcess(this.#identity, graceMs)
     this.#identity = undefined
+    this.#notBeforeMs = performance.now() + againMs
     return false
   }
 
