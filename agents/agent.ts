@@ -14,6 +14,7 @@ import { ObservationBuilder } from './observe/observation.ts'
 import { answersAloneIn } from './converge/mode-of.ts'
 import { Converger } from './converge/converger.ts'
 import { judgeEndingFirst, SilenceWatch } from './doubts/ending.ts'
+import { GivenGtidsWatch } from './observe/given-gtids.ts'
 import { GtidResetWatch } from './observe/gtid-reset.ts'
 import { ImpossibleCountWatch } from './observe/impossible-count.ts'
 import type { AgentHandlers, StreamListener } from './http.ts'
@@ -258,6 +259,7 @@ export class Agent implements AgentHandlers {
       this.#binlogArchiver,
       new Heartbeat(this.#parts),
       this.#needs,
+      new GivenGtidsWatch(this.#parts),
       this.#hung,
       this.#lockedOut,
       ...this.#stored,

@@ -227,6 +227,7 @@ export const quietVolume: VolumePort = {
   archiveErrant: async () => ['archive'],
   withoutEffect: async () => '',
   begunHere: async () => ({ all: 1, changing: 1 }),
+  begunUnderOthers: async ({ to }) => ({ gtids: '', end: to }),
   listArchives: async () => [],
   removeArchive: async () => undefined,
   swapIn: async () => undefined,

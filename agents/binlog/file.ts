@@ -64,6 +64,8 @@ export interface ScanOptions {
   readonly isRelayLog?: boolean
   /** Where an event begins: what is before that, but for the Format_description event, is passed over. */
   readonly from?: number | undefined
+  /** Where an event begins, or the file ends: what is behind that is not read. */
+  readonly until?: number | undefined
 }
 
 export type Visit = (event: BinlogEvent) => typeof stopScan | undefined | void
@@ -79,7 +81,8 @@ export type Visit = (event: BinlogEvent) => typeof stopScan | undefined | void
 export async function scanBinlog(path: string, visit: Visit, options: ScanOptions = {}): Promise<BinlogScan> {
   const file = await open(path, 'r')
   try {
-    const { size } = await file.stat()
+    const whole = (await file.stat()).size
+    const size = Math.min(whole, options.until ?? whole)
     return await withWindow((space) => new Scanner({ path, file, size, space }, options).run(visit))
   } finally {
     await file.close()

@@ -3,7 +3,7 @@ import { described, RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import type { Disk } from '#common/ports/ports.ts'
 import type { Assignment } from '#failover/protocol/assignment.ts'
-import type { StoredSummary } from '#topology/snapshot/observation.ts'
+import type { BinlogPlace, StoredSummary } from '#topology/snapshot/observation.ts'
 import type { Medium } from './medium.ts'
 
 export const storedStateVersion = 1
@@ -49,6 +49,10 @@ export interface StoredState {
   readonly gtidsReset: boolean
   /** So that is, because its server ran without a binary log. */
   readonly binlogOff: boolean
+  /** So that is, because another hand gave its server GTIDs that it never executed. */
+  readonly gtidsGiven: boolean
+  /** As a replica: up to where its binlogs were looked at for transactions begun by other names. Null before that. */
+  readonly binlogJudged: JudgedBinlog | null
   /** The server was open for writes while it was no primary; it has not been seeded since. */
   readonly opened: boolean
   /**
@@ -76,6 +80,11 @@ export interface StoredState {
    * proven lies in the store.
    */
   readonly rehearsal?: { readonly name: string; readonly failure: string } | undefined
+}
+
+/** A place in the binlogs of the server with this uuid. */
+export interface JudgedBinlog extends BinlogPlace {
+  readonly uuid: string
 }
 
 /**
@@ -263,10 +272,13 @@ function openedOf({ opened, forked }: StoredState): Pick<StoredSummary, 'opened'
   return { ...(opened ? { opened } : {}), ...(forked ? { forked } : {}) }
 }
 
-function namelessOf({ gtidsReset, binlogOff }: StoredState): Pick<StoredSummary, 'gtidsReset' | 'binlogOff'> {
+function namelessOf({ gtidsReset, binlogOff, gtidsGiven }: StoredState): Nameless {
   if (!gtidsReset) return {}
-  return binlogOff ? { gtidsReset: true, binlogOff: true } : { gtidsReset: true }
+  if (binlogOff) return { gtidsReset, binlogOff }
+  return gtidsGiven ? { gtidsReset, gtidsGiven } : { gtidsReset }
 }
+
+type Nameless = Pick<StoredSummary, 'gtidsReset' | 'binlogOff' | 'gtidsGiven'>
 
 function unsettledOf({ unsettled, unsettledBy }: StoredState): Pick<StoredSummary, 'unsettled' | 'unsettledBy'> {
   return { unsettled, ...(unsettled && unsettledBy !== undefined ? { unsettledBy } : {}) }
@@ -333,10 +345,12 @@ const addedLater = {
   fromThePast: false,
   gtidsReset: false,
   binlogOff: false,
+  gtidsGiven: false,
   opened: false,
   forked: false,
   medium: null,
   unproven: false,
+  binlogJudged: null,
   copiedEpoch: 0,
   formedEpoch: 0,
 } as const
@@ -351,6 +365,7 @@ export const dataInNoDoubt = {
   fromThePast: false,
   gtidsReset: false,
   binlogOff: false,
+  gtidsGiven: false,
   opened: false,
   forked: false,
 } as const
@@ -380,6 +395,7 @@ export function freshState(volume: string, bootId: string): StoredState {
     seeding: false,
     unproven: false,
     ...dataInNoDoubt,
+    binlogJudged: null,
     copiedEpoch: 0,
     mayHaveTail: false,
     formedEpoch: 0,

@@ -54,7 +54,7 @@ export class GtidResetWatch {
     if (this.#isPrimary() || given.isEmpty()) return
     void this.#keep('GtidsReset', {
       what: say`${counted(given.count(), 'GTID')} that it never executed were given to it by another hand (SET GLOBAL gtid_purged)`,
-      mark: { gtidsReset: true },
+      mark: { gtidsReset: true, gtidsGiven: true },
     })
   }
 

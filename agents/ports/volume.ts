@@ -26,6 +26,19 @@ export interface BegunHere {
   readonly changing: number
 }
 
+/** What a server with this uuid wrote between two ends of transactions. */
+export interface BinlogPart {
+  readonly uuid: string
+  readonly from: BinlogPlace
+  readonly to: BinlogPlace
+}
+
+export interface BegunUnderOthers {
+  readonly gtids: GtidText
+  /** Up to where that was read. */
+  readonly end: BinlogPlace
+}
+
 /** An archive as its folder shows it. */
 export interface ArchiveSize {
   readonly folder: string
@@ -145,6 +158,8 @@ export interface VolumePort {
   withoutEffect(gtids: GtidText): Promise<GtidText>
   /** Transactions behind a place in its binlogs that began at its own server. */
   begunHere(from: BinlogPlace): Promise<BegunHere>
+  /** Transactions in a part of its binlogs that began at its own server by the name of another one. */
+  begunUnderOthers(part: BinlogPart): Promise<BegunUnderOthers>
   /** All archives there are, oldest first. */
   listArchives(): Promise<readonly ArchiveSize[]>
   removeArchive(folder: string): Promise<void>

@@ -86,9 +86,13 @@ function whyItStandsBy(
   const mayBeHarmless = told.errantJudged === null || told.errantJudged.changesNothing
   if (!counted && !mayBeHarmless && !errant.isEmpty())
     return say`has ${countedIn(errant.count(), 'errant transaction')} and waits to be archived and seeded again`
-  if (!doubts.gtidsReset && !stored.gtidsReset) return null
-  return stored.binlogOff
-    ? say`ran without a binary log and waits to be seeded again`
+  return doubts.gtidsReset || stored.gtidsReset ? whyNameless(stored) : null
+}
+
+function whyNameless({ binlogOff, gtidsGiven }: View['stored']): Sentence {
+  if (binlogOff) return say`ran without a binary log and waits to be seeded again`
+  return gtidsGiven
+    ? say`another hand gave it GTIDs that it never executed, and it waits to be seeded again`
     : say`the GTIDs were reset by another hand, and it waits to be seeded again`
 }
 

@@ -107,6 +107,9 @@ export class Semisync implements Mode<Step> {
     return {
       ...{ mayHaveTail: true, fromThePast: false, gtidsReset: doubts.gtidsReset, opened: false, filterSeen: false },
       binlogOff: doubts.gtidsReset && file.current.binlogOff,
+      gtidsGiven: doubts.gtidsReset && file.current.gtidsGiven,
+      // What a primary begins by the names of others is harmless, also once it is a replica.
+      binlogJudged: null,
       forgetful: goesOn && file.current.forgetful,
     }
   }

@@ -11,6 +11,7 @@ import { endedHow, glanceAtEnding } from './ended-how.ts'
 import { noteFullFileSystem } from './error-log.ts'
 import { archiveErrant } from '../binlog/errant-archive.ts'
 import { begunHere } from '../binlog/begun-here.ts'
+import { begunUnderOthers } from '../binlog/begun-under-others.ts'
 import { withoutEffect } from '../binlog/without-effect.ts'
 import { dataBytes } from './data-bytes.ts'
 import { readPurgedNote, writePurgedNote } from '../binlog/purged-note.ts'
@@ -63,6 +64,7 @@ export function createVolume(config: AgentConfig, wallMs: () => number, disk: Co
     },
     withoutEffect: async (gtids) => (await withoutEffect(dataDir, parseGtidSet(gtids))).toString(),
     begunHere: (from) => begunHere(dataDir, from),
+    begunUnderOthers: (part) => begunUnderOthers(dataDir, part),
     listArchives: () => listArchives(archiveDir),
     removeArchive,
     archiveErrant: (gtids) =>

@@ -189,11 +189,15 @@ export function analysePast({ name, observation, past }: InstanceView): readonly
       ),
     ]
   if (observation?.stored.gtidsReset === true) {
+    const what =
+      observation.stored.gtidsGiven === true
+        ? say`${name} was given GTIDs that it never executed by another hand (SET gtid_next, SET GLOBAL gtid_purged)`
+        : say`the GTIDs of ${name} were reset by another hand (RESET BINARY LOGS AND GTIDS)`
     return [
       critical(
         'GtidsReset',
         name,
-        say`the GTIDs of ${name} were reset by another hand (RESET BINARY LOGS AND GTIDS): nobody can tell what it holds, and it counts for nothing until seeded again`,
+        say`${what}: nobody can tell what it holds, and it counts for nothing until seeded again`,
       ),
     ]
   }

@@ -8,9 +8,11 @@ import type { StoredSummary } from './observation.ts'
 export function whyNameless({
   gtidsReset,
   binlogOff,
-}: Pick<StoredSummary, 'gtidsReset' | 'binlogOff'>): Sentence | null {
+  gtidsGiven,
+}: Pick<StoredSummary, 'gtidsReset' | 'binlogOff' | 'gtidsGiven'>): Sentence | null {
   if (gtidsReset !== true) return null
-  return binlogOff === true
-    ? say`ran without a binary log, so that what it committed has no GTID`
+  if (binlogOff === true) return say`ran without a binary log, so that what it committed has no GTID`
+  return gtidsGiven === true
+    ? say`was given GTIDs by another hand (SET gtid_next, SET GLOBAL gtid_purged), so that nobody can tell what it holds`
     : say`has had its GTIDs reset by another hand (RESET BINARY LOGS AND GTIDS), so that nobody can tell what it holds`
 }

@@ -244,14 +244,12 @@ export interface StoredSummary {
    * GTIDs claim may be something else elsewhere.
    */
   readonly fromThePast: boolean
-  /** The reason is that somebody reset its GTIDs while its server ran, or its binary log was off. Absent for no. */
+  /** Reason: somebody reset or gave its GTIDs while its server ran, or it had no binary log. Absent for no. */
   readonly gtidsReset?: true
-  /** The second of these. Absent for no, and from older agents. */
+  /** The last, or the second, of these. Absent for no, and from older agents. */
   readonly binlogOff?: true
-  /**
-   * The server was open for writes while it was no primary, and has not been seeded since: whether its data are those
-   * of the primary nobody can tell. Absent for no, and from older agents.
-   */
+  readonly gtidsGiven?: true
+  /** The server was open for writes while it was no primary, and has not been seeded since. Absent for no. */
   readonly opened?: boolean
   /** The member was in a group that another hand formed: hence `opened`. Absent for no, and from older agents. */
   readonly forked?: true

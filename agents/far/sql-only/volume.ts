@@ -55,6 +55,7 @@ export function createSqlOnlyVolume({ near, readExecuted, readReceived, syncRela
     // Nobody can look into them: each may have changed something.
     withoutEffect: () => Promise.resolve(''),
     begunHere: reads,
+    begunUnderOthers: reads,
     swapIn: copies,
     swapBeside: copies,
     swapBack: () => Promise.resolve(),

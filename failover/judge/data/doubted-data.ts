@@ -4,6 +4,7 @@ import type { StoredSummary } from '#topology/snapshot/observation.ts'
 /** What an instance says of itself for which its data may be others than its GTIDs say. */
 const doubts = [
   ['binlogOff', say`it ran without a binary log and has not been seeded since`],
+  ['gtidsGiven', say`another hand gave it GTIDs that it never executed, and it has not been seeded since`],
   ['gtidsReset', say`its GTIDs were reset by another hand and it has not been seeded since`],
   ['fromThePast', say`its volume went back in time and it has not been seeded since`],
   ['filterSeen', say`it has had a replication filter`],

@@ -148,6 +148,13 @@ export function simulatedVolume(
     },
     // Nobody counts what begins at a simulated member.
     begunHere: async () => ({ all: 0, changing: 0 }),
+    begunUnderOthers: async ({ uuid, from, to }) => {
+      await reads()
+      const found = folderOf()
+        ?.binlog.slice(from.position, to.position)
+        .filter(({ gtid, serverId }) => serverId === folderOf()?.serverId && !gtid.toString().startsWith(uuid))
+      return { gtids: unionOf((found ?? []).map(({ gtid }) => gtid.toString())).toString(), end: to }
+    },
     listArchives: async () => [],
     removeArchive: async () => undefined,
     freshSeedFolder: async () => (machine.folders.delete('seed'), 'seed'),

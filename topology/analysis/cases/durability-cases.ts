@@ -191,6 +191,13 @@ export const durabilityCases: Cases = {
           'AND GTIDS): nobody can tell what it holds, and it counts for nothing until seeded again',
       ],
     },
+    'an instance was given GTIDs by hand': {
+      views: { 'shop-1': { stored: { forgetful: true, fromThePast: true, gtidsReset: true, gtidsGiven: true } } },
+      findings: [
+        'GtidsReset critical shop-1: shop-1 was given GTIDs that it never executed by another hand (SET gtid_next, ' +
+          'SET GLOBAL gtid_purged): nobody can tell what it holds, and it counts for nothing until seeded again',
+      ],
+    },
     'mysqld of an instance had no binary log': {
       views: { 'shop-1': { stored: { forgetful: true, fromThePast: true, gtidsReset: true, binlogOff: true } } },
       findings: [
