@@ -367,6 +367,15 @@ export const starts: readonly Mutation[] = [
     shownBy: 'agents/observe/gtid-reset.test.ts',
   },
   {
+    id: 'skipped-transactions-are-noticed',
+    rule: 'A replica where a hand skipped a transaction of its primary is seeded again.',
+    heading: 'Answers that cannot be',
+    file: 'agents/observe/given-gtids.ts',
+    find: "if (gtids !== '') await this.#doubt(gtids)\n",
+    replace: '',
+    shownBy: 'test/simulation/scenarios/skipped.test.ts',
+  },
+  {
     id: 'lost-count-is-noticed',
     rule: 'A primary whose server has lost count of who waits is ended, with its tail in doubt.',
     heading: 'Answers that cannot be',
