@@ -15,8 +15,8 @@ export const backups: readonly Mutation[] = [
     rule: 'A run of a backup takes no name that another run has begun with.',
     heading,
     file: 'agents/backup/back-up.ts',
-    find: '      await claimName(said, opened, this.#parts.config.instance)\n',
-    replace: '',
+    find: 'if (!(await claimName(said, opened, this.#parts.config.instance))) {',
+    replace: "if (said.name === '') {",
     shownBy: backup,
   },
   {
