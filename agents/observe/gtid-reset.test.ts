@@ -154,6 +154,14 @@ describe('GTIDs that a hand gave to a server, which never executed them (SET GLO
     expect(process.state).toBe('running')
   })
 
+  it('are none where a hand purged at once what was just executed: another binary log has begun', async () => {
+    const { parts, sees } = await watched(replica)
+    await sees(before, { binlogNumber: 7 })
+    await sees(gtids('shop-1', 55), { binlogNumber: 8, purged: gtids('shop-1', 55) })
+    expect(parts.file.current.gtidsReset).toBe(false)
+    expect(parts.notices.list).toEqual([])
+  })
+
   it('are none where binary logs were purged, or a server that starts reads its tables', async () => {
     const { parts, process, sees } = await watched(replica)
     await sees(gtids('shop-1', 60), { purged: before })

@@ -106,11 +106,12 @@ function lostSince(before: Look, now: Look): GtidSet {
 }
 
 /**
- * What a server has in no binary log and had not executed: binary logs are purged of what was executed long ago. A
- * replica skips what comes by these names, and acknowledges that. A server that starts reads its tables, and may find
- * more. At a primary they are nobody's: its replicas lack them, which is found there.
+ * What a server has in no binary log and had not executed, while its binary log stayed the same one: what is executed
+ * after a look can be purged only once another log has begun. A replica skips what comes by these names, and
+ * acknowledges that. A server that starts reads its tables, and may find more. At a primary they are nobody's: its
+ * replicas lack them, which is found there.
  */
 function givenSince(before: Look, now: Look): GtidSet {
-  if (before.life !== now.life || before.purged === now.purged) return parseGtidSet('')
+  if (before.life !== now.life || before.binlogNumber !== now.binlogNumber) return parseGtidSet('')
   return parseGtidSet(now.purged).subtract(parseGtidSet(before.executed)).subtract(parseGtidSet(before.purged))
 }
