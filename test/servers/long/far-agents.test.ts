@@ -22,7 +22,7 @@ describe('Three servers of somebody else, reached by SSH, in mode async', () => 
   })
 
   it('are managed as they are, and lose nothing when the mysqld of their primary is killed', async () => {
-    expect(await cluster.primary()).toBe('shop-0')
+    expect((await cluster.whole()).primary).toBe('shop-0')
     const writer = await Writer.start(cluster)
     const killedMs = monotonicMs()
     await strangers.hostOf('shop-0').kill()
