@@ -58,7 +58,7 @@ describe('A transaction that began at a replica by the name of another server', 
     await passAsReplica(parts, replica, aServerState({ channel: { ioRunning: 'yes' }, offlineMode: false }))
     expect(server.calls).toEqual(['readOnly closed', 'stopReceiver', 'offline on'])
     expect(String(parts.course.converged.sentence)).toBe(
-      'another hand gave it GTIDs that it never executed, and it waits to be seeded again',
+      'has the GTIDs that a hand gave it, never executed them, and waits to be seeded again',
     )
   })
 

@@ -103,7 +103,8 @@ export class GivenGtidsWatch implements Watch {
 
 function telling(gtids: GtidText): Sentence {
   const began = counted(parseGtidSet(gtids).count(), 'transaction')
-  return say`${began} began here by the name of another server (SET gtid_next by another hand: ${text(gtids.slice(0, 120))}), without the data of that name, and nobody can tell any more what it holds: it stops replicating and is seeded again`
+  const how = say`SET gtid_next by another hand: ${text(gtids.slice(0, 120))}`
+  return say`${began} began here by the name of another server (${how}), without the data of that name: it stops replicating and is seeded again`
 }
 
 function endOf({ binlogNumber, binlogPosition = 0 }: ServerState): BinlogPlace {

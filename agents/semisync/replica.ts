@@ -92,7 +92,7 @@ function whyItStandsBy(
 function whyNameless({ binlogOff, gtidsGiven }: View['stored']): Sentence {
   if (binlogOff) return say`ran without a binary log and waits to be seeded again`
   return gtidsGiven
-    ? say`another hand gave it GTIDs that it never executed, and it waits to be seeded again`
+    ? say`has the GTIDs that a hand gave it, never executed them, and waits to be seeded again`
     : say`the GTIDs were reset by another hand, and it waits to be seeded again`
 }
 
