@@ -102,8 +102,11 @@ it('An HAProxy that ends as soon as it has answered is started again after a pau
   })
   onTestFinished(() => haproxy.stop())
   await haproxy.start()
-  const startedAgain = async () => (await readFile(starts, 'utf8')).trim().split('\n').map(Number)
-  await vi.waitFor(async () => expect((await startedAgain()).length).toBeGreaterThanOrEqual(3), { timeout: 60_000 })
-  const pauses = (await startedAgain()).slice(1, 3).map((startedMs, at) => startedMs - (began[at] ?? 0))
-  expect(Math.min(...pauses), 'ms between an answer and the next start').toBeGreaterThanOrEqual(900)
+  // Not every try is seen to answer before its end: each answer is compared with the next start, whichever that is.
+  const pauses = async () => {
+    const started = (await readFile(starts, 'utf8')).trim().split('\n').map(Number)
+    return began.flatMap((ms) => started.find((one) => one >= ms) ?? []).map((ms, at) => ms - (began[at] ?? 0))
+  }
+  await vi.waitFor(async () => expect((await pauses()).length).toBeGreaterThanOrEqual(2), { timeout: 60_000 })
+  expect(Math.min(...(await pauses())), 'ms between an answer and the next start').toBeGreaterThanOrEqual(900)
 })
