@@ -9,10 +9,11 @@ import { requireParts } from '#backup/transfer/require-parts.ts'
 import { readArchive } from '#backup/transfer/stored-archive.ts'
 import { readOutline } from '#backup/transfer/stored-manifests.ts'
 import { writeParts, type WrittenParts } from '#backup/transfer/write-parts.ts'
-import { codeOf, described, describeError, RegentError } from '#common/errors/errors.ts'
+import { described, describeError, RegentError } from '#common/errors/errors.ts'
 import { mebibytes, type Said, say } from '#common/sentence/sentence.ts'
 import { backupFolderOf } from '#failover/protocol/backup-store.ts'
 import type { Word } from '#failover/protocol/word.ts'
+import { isMissing } from '#object-store/missing-object.ts'
 import { Throttle } from '#object-store/throttle.ts'
 import { throttledStore } from '#object-store/throttled-store.ts'
 import { describeBackup, shownGtids, type BackupSeen } from '#topology/snapshot/copies.ts'
@@ -105,7 +106,7 @@ export class BackUp {
     { store, lineage }: { readonly store: OpenedStore['store']; readonly lineage: string },
   ): Promise<Manifest> {
     const found = await readOutline(store, cluster, name, { signal: this.#stop.signal }).catch((error: unknown) => {
-      if (codeOf(error) === 'REGENT_NOT_FOUND') return undefined
+      if (isMissing(error)) return undefined
       throw error
     })
     if (found?.instance === this.#parts.config.instance && found.lineage === lineage) return found

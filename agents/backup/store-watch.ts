@@ -8,10 +8,11 @@ import { isOfContent } from '#backup/objects/stored-json.ts'
 import { shownProof } from '#backup/objects/verification.ts'
 import type { KeyRing } from '#backup/keys/key-ring.ts'
 import { readManifest, readVerification } from '#backup/transfer/stored-manifests.ts'
-import { codeOf, describeError, RegentError } from '#common/errors/errors.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import { backupFolderOf } from '#failover/protocol/backup-store.ts'
+import { isMissing } from '#object-store/missing-object.ts'
 import type { ObjectStore, StoredObject } from '#object-store/object-store.ts'
 import { shownGtids, type BackupsSeen } from '#topology/snapshot/copies.ts'
 import type { StoreSeen } from '../instance/known.ts'
@@ -225,7 +226,7 @@ export class StoreWatch implements Watch {
 
 /** An object is wrong, or was deleted meanwhile; the store itself answers. */
 function isPassedOver(error: unknown): boolean {
-  return isOfContent(error) || codeOf(error) === 'REGENT_NOT_FOUND'
+  return isOfContent(error) || isMissing(error)
 }
 
 async function firstOf<T, U>(all: readonly T[], read: (one: T) => Promise<U | null>): Promise<U | null> {

@@ -1,4 +1,5 @@
 import { codeOf } from '#common/errors/errors.ts'
+import { isMissing } from '#object-store/missing-object.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Archive } from '../archive/history.ts'
@@ -74,8 +75,7 @@ async function isSigned(piece: Piece, key: KeyRing, { store, cluster, lineage }:
     const stored = store.get(keyOf({ kind: 'piece', cluster, piece }), headRange)
     return (await lookAtHead(stored, { cluster, lineage, piece }, key)).lacks === null
   } catch (error) {
-    const code = codeOf(error)
-    if (isOfContent(error) || code === 'REGENT_REFUSED' || code === 'REGENT_NOT_FOUND') return false
+    if (isOfContent(error) || codeOf(error) === 'REGENT_REFUSED' || isMissing(error)) return false
     throw error
   }
 }

@@ -1,5 +1,6 @@
 import { codeOf, described } from '#common/errors/errors.ts'
 import { say, type Said } from '#common/sentence/sentence.ts'
+import { isMissing } from '#object-store/missing-object.ts'
 import type { Interruptible, ObjectStore, StoredObject } from '#object-store/object-store.ts'
 import type { BackupName } from '../objects/backup-name.ts'
 import { parseKey, prefixOf, type BackupKey } from '../objects/object-key.ts'
@@ -72,7 +73,7 @@ async function hasManifest(
     await readOutline(store, cluster, name, options)
     return true
   } catch (error) {
-    if (codeOf(error) === 'REGENT_NOT_FOUND') return false
+    if (isMissing(error)) return false
     if (isOfContent(error)) return true
     throw error
   }
@@ -87,7 +88,7 @@ async function isVerified(
     await readVerification(store, { cluster, lineage, name, key }, options)
     return true
   } catch (error) {
-    if (isOfContent(error) || codeOf(error) === 'REGENT_NOT_FOUND') return false
+    if (isOfContent(error) || isMissing(error)) return false
     throw error
   }
 }

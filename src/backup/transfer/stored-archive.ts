@@ -1,5 +1,6 @@
-import { codeOf, described } from '#common/errors/errors.ts'
+import { described } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
+import { isMissing } from '#object-store/missing-object.ts'
 import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Archive } from '../archive/history.ts'
@@ -37,7 +38,7 @@ export async function readArchive(
     try {
       manifests.push(await read(store, cluster, name))
     } catch (error) {
-      if (reader === 'restore' || !(isOfContent(error) || isGone(error))) throw error
+      if (reader === 'restore' || !(isOfContent(error) || isMissing(error))) throw error
     }
   return { manifests, ...(await readBinlogArchive(store, cluster, key)) }
 }
@@ -59,14 +60,9 @@ export async function readBinlogArchive(
     try {
       openings.push(await openingAsFound(store, { cluster, epoch, key }))
     } catch (error) {
-      if (!isGone(error)) throw error
+      if (!isMissing(error)) throw error
     }
   return { openings, pieces }
-}
-
-/** Retention deletes while others read, and the list of a store may be late. */
-function isGone(error: unknown): boolean {
-  return codeOf(error) === 'REGENT_NOT_FOUND'
 }
 
 /**

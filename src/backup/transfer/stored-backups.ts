@@ -1,6 +1,7 @@
-import { codeOf, describeError } from '#common/errors/errors.ts'
+import { describeError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import type { RestoreWindow, StoredBackup, StoredBackups } from '#failover/protocol/stored-backups.ts'
+import { isMissing } from '#object-store/missing-object.ts'
 import type { ObjectStore, StoredObject } from '#object-store/object-store.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { refusesPlain, whyNotPlain } from '../keys/plain.ts'
@@ -50,7 +51,7 @@ export async function storedBackup({ store, key, cluster }: LookedInto, name: st
   const manifest = await readManifest(store, cluster, name)
   const place = { cluster, lineage: manifest.lineage, name, key }
   const proof = await readVerification(store, place).catch((error: unknown) => {
-    if (isOfContent(error) || codeOf(error) === 'REGENT_NOT_FOUND') return undefined
+    if (isOfContent(error) || isMissing(error)) return undefined
     throw error
   })
   return shown(manifest, proof)

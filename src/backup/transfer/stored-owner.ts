@@ -1,4 +1,4 @@
-import { codeOf } from '#common/errors/errors.ts'
+import { isMissing } from '#object-store/missing-object.ts'
 import type { Interruptible, ObjectStore } from '#object-store/object-store.ts'
 import { keyOf } from '../objects/object-key.ts'
 import { parseOwner, type Owner } from '../objects/owner.ts'
@@ -13,7 +13,7 @@ export async function ownerOf(
   try {
     return parseOwner(await textOf(store, keyOf({ kind: 'owner', cluster }), options), cluster)
   } catch (error) {
-    if (codeOf(error) === 'REGENT_NOT_FOUND') return null
+    if (isMissing(error)) return null
     throw error
   }
 }

@@ -9,7 +9,7 @@ const silentStreamMs = 40_000
 const responseLimit = 64 * 1024 * 1024
 
 /** An answer, of which only its beginning may have come. */
-export interface Answer {
+export interface ApiAnswer {
   readonly ok: boolean
   readonly status: number
   readonly body: AsyncIterable<Uint8Array> | null
@@ -20,7 +20,7 @@ export interface Answer {
 export interface ApiRoute {
   readonly url: string
   readonly token: string
-  fetch(url: string, init: RequestInit & { readonly headers: Readonly<Record<string, string>> }): Promise<Answer>
+  fetch(url: string, init: RequestInit & { readonly headers: Readonly<Record<string, string>> }): Promise<ApiAnswer>
 }
 
 /** Reads a manager's HTTP API: requests with deadlines, refusals as the errors they carry. */
@@ -82,7 +82,7 @@ export class ApiReader {
     }
   }
 
-  async #fetch(method: string, path: string, body: unknown, signal: AbortSignal): Promise<Answer> {
+  async #fetch(method: string, path: string, body: unknown, signal: AbortSignal): Promise<ApiAnswer> {
     const headers = {
       authorization: `Bearer ${this.#route.token}`,
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -109,7 +109,7 @@ export class ApiReader {
 }
 
 /** The data of each event; `heard` is called for whatever comes, a heartbeat too. */
-async function* eventsIn(body: Answer['body'], heard: () => void): AsyncGenerator<string> {
+async function* eventsIn(body: ApiAnswer['body'], heard: () => void): AsyncGenerator<string> {
   if (body === null) return
   const decoder = new TextDecoder()
   let text = ''

@@ -1,5 +1,5 @@
 import { Type, type TOptional, type TUnsafe } from 'typebox'
-import type { Fields, Optional, Shape } from './shapes.ts'
+import { isOptional, type Fields, type Optional, type Shape } from './shapes.ts'
 
 /** Shapes as TypeBox's builder has them. */
 type Built<F extends Fields> = {
@@ -14,7 +14,7 @@ type Built<F extends Fields> = {
 export function builtOf<F extends Fields>(fields: F): Built<F> {
   const built = Object.entries(fields).map(([key, field]) => [
     key,
-    'mayLack' in field ? Type.Optional(Type.Unsafe(field.mayLack as object)) : Type.Unsafe(field),
+    isOptional(field) ? Type.Optional(Type.Unsafe(field.mayLack)) : Type.Unsafe(field),
   ])
   return Object.fromEntries(built) as Built<F>
 }

@@ -42,7 +42,8 @@ export function optional<T>(shape: Shape<T>): Optional<T> {
   return { mayLack: shape }
 }
 
-function isOptional(field: JsonSchema | Optional<unknown>): field is Optional<unknown> {
+/** Whether a field may be absent. */
+export function isOptional(field: JsonSchema | Optional<unknown>): field is Optional<unknown> {
   return 'mayLack' in field
 }
 

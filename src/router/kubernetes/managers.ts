@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { RegentError } from '#common/errors/errors.ts'
 import { readTokenFile } from '#common/http/bearer-token.ts'
 import { say } from '#common/sentence/sentence.ts'
-import { ApiReader, type Answer } from '#cli/connection/api-reader.ts'
+import { ApiReader, type ApiAnswer } from '#cli/connection/api-reader.ts'
 import { manager } from '#kube/names/manager-names.ts'
 
 const connectMs = 2_000
@@ -35,7 +35,7 @@ export function managersOf({ url, folder, tokenFile }: ManagersParts): () => Pro
 }
 
 /** By Node's own client: undici, which takes an authority for `fetch`, would be a tenth of a router's memory. */
-function ask(url: string, options: RequestOptions): Promise<Answer> {
+function ask(url: string, options: RequestOptions): Promise<ApiAnswer> {
   return new Promise((resolve, reject) => {
     const outgoing = request(url, options)
     const late = new Error(`no connection within ${connectMs} ms`)
