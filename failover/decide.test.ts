@@ -147,7 +147,7 @@ describe('an automatic failover is held back', () => {
       restart,
     ],
     'shortly after the last one': [
-      'the last automatic failover was at 00:16:10 UTC and the next one may be at 00:17:10 UTC (window 60 s)',
+      'the last automatic failover was at 00:16:10 UTC, the next one may be at 00:17:10 UTC (window 60 s)',
       { spec: { failover: { automatic: true, windowMs: 60_000 } }, notes: { lastFailoverWallMs: 970_000 } },
       restart,
     ],

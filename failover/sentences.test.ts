@@ -75,7 +75,7 @@ const said: Readonly<Record<string, readonly [given: SituationOverrides, sentenc
         'shop-2': { server: { channel: { ioRunning: 'connecting' } } },
       },
     },
-    'no automatic failover: shop-0 is unreachable for this manager and for shop-2, and 2 members of the sync set must promise and none did; bring back shop-0, shop-1 or, giving up what only they may hold, use: regent failover --accept-loss',
+    'no automatic failover: shop-0 is unreachable for this manager and for shop-2; 2 members of the sync set must promise, none did; bring back shop-0, shop-1, or give up what they hold: regent failover --accept-loss',
   ],
   'the same, when a person asks for a failover': [
     {
@@ -87,11 +87,11 @@ const said: Readonly<Record<string, readonly [given: SituationOverrides, sentenc
         'shop-2': { server: { channel: { ioRunning: 'connecting' } } },
       },
     },
-    'no failover: shop-0 is unreachable for this manager and for shop-2, and 2 members of the sync set must promise and none did; bring back shop-0, shop-1 or, giving up what only they may hold, use: regent failover --accept-loss',
+    'no failover: shop-0 is unreachable for this manager and for shop-2; 2 members of the sync set must promise, none did; bring back shop-0, shop-1, or give up what they hold: regent failover --accept-loss',
   ],
   'a dead primary whose writes needed no acknowledgement': [
     { views: { 'shop-0': deadServer }, record: { acks: 0, acksWanted: 0, syncSet: [] }, spec: { acks: 0 } },
-    'restarting shop-0 in place: mysqld of shop-0 is dead, and writes needed no acknowledgement, so only the primary’s own agent can say what clients were told',
+    'restarting shop-0 in place: mysqld of shop-0 is dead, and only its agent knows which writes count',
   ],
   'a primary that has stopped this moment': [
     { views: { 'shop-0': { process: 'stopped', processSinceMs: 0 } } },
@@ -198,8 +198,8 @@ describe('a sentence', () => {
     expect(beginningFaultsOf(key)).toHaveLength(1)
   })
 
-  it('that is joined of several has at most 240 characters that do not change', () => {
-    const long = sentences.filter((sentence) => fixedWordsOf(sentence).length > 240)
+  it('that is joined of several has at most 160 characters that do not change, too', () => {
+    const long = sentences.filter((sentence) => fixedWordsOf(sentence).length > 160)
     expect([...new Set(long.map(({ key }) => key))]).toEqual([])
   })
 

@@ -81,7 +81,7 @@ describe('A failover that a hook stops', () => {
       blocked: true,
       actions: [],
       stopped: 'no failover: hook dns stopped it: exit 1',
-      sentence: expect.stringMatching(/asked again in 5 min; regent failover does it by hand$/) as string,
+      sentence: expect.stringMatching(/asked again in 5 min; by hand: regent failover$/) as string,
     })
   })
 

@@ -136,7 +136,7 @@ function stopped(decided: Decided, others: readonly Action[], { run, againMs }: 
   const again = say`${why}; asked again in ${duration(againMs ?? askAgainMs)}`
   return {
     ...decided,
-    sentence: decided.flow === 'failover' ? say`${again}; ${command('failover')} does it by hand` : again,
+    sentence: decided.flow === 'failover' ? say`${again}; by hand: ${command('failover')}` : again,
     actions: others,
     flow: null,
     blocked: true,

@@ -129,7 +129,7 @@ describe('existing data', () => {
     })
     expect(decision).toMatchObject({ actions: [], blocked: true })
     expect(decision.sentence).toContain(
-      'no instance holds everything the others hold (shop-0 lacks 14 transactions, shop-1 lacks 3 transactions, shop-2 lacks 2 transactions): or choose who leads: regent failover --accept-loss --to <instance>',
+      'no instance holds everything the others hold (shop-0 lacks 14 transactions, shop-1 lacks 3 transactions, shop-2 lacks 2 transactions): choose who leads (--dry-run names what is given up): regent failover --accept-loss --to <instance>',
     )
   })
 })
@@ -283,7 +283,7 @@ describe('who leads without a record because a person says so', () => {
     }
     const asks = begin({ requests: chosen('shop-1'), views })
     expect(ordersOf(asks)).toEqual(['promise shop-1 1000@1000000000', 'promise shop-2 1000@1000000000'])
-    expect(asks.sentence).toContain('given up: whatever shop-0 alone holds: its agent is silent')
+    expect(asks.sentence).toContain('given up: whatever shop-0 alone holds (its agent is silent)')
     const gave = (last: number): ViewOverrides => {
       const { stored: kept, ...report } = promised(last, { epoch: 1_000 })
       return { ...report, stored: { ...stored(1_000, 1_000_000_000), ...kept, promise: 1_000 } }

@@ -34,7 +34,7 @@ export function bootstrapStep(input: Beginning): FlowStep {
   const past = live.find((view) => view.past !== undefined)
   if (past)
     return standStillInMaking(
-      say`the volume of ${past.name} went back in time, and there is no record to say what it missed: bring the newer volume back; ${forcedAdvice}`,
+      say`the volume of ${past.name} went back in time, and no record says what it missed: bring back the newer one, or ${forcedAdvice}`,
     )
   return highest > 0 ? rebuild(input, live, highest) : begin(input, live)
 }
@@ -44,7 +44,7 @@ function waitForSilent(input: DecisionInput, silent: readonly InstanceView[], is
   if (!isLost) return waitInMaking(input, silent, sentence)
   const starting = startingAmong(input)
   return standStillInMaking(
-    say`${sentence}: the record is lost; ${starting.length > 0 ? areBeingStarted(starting) : forcedAdvice}`,
+    say`${sentence}: the record is lost; ${starting.length > 0 ? areBeingStarted(starting) : say`wait, or ${forcedAdvice}`}`,
   )
 }
 
@@ -77,7 +77,7 @@ function rebuild(input: Beginning, live: readonly LiveView[], highest: number): 
   const lost = lostLeader(live)
   if (lost !== undefined)
     return standStillInMaking(
-      say`${lost} was the primary and lives on another volume now; what only it held is on the old one: bring that back; ${forcedAdvice}`,
+      say`${lost} was the primary and lives on another volume now; what only it held is on the old one: bring that back, or ${forcedAdvice}`,
     )
   const newest = Math.max(...live.map(({ observation }) => observation.stored.revision))
   const revision = Math.ceil(newest / rebuildStep) * rebuildStep

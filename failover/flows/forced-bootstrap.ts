@@ -16,7 +16,7 @@ import {
 } from '../judge/situation.ts'
 
 /** How a command makes a blocked bootstrap go on, as the end of a sentence. */
-export const forcedAdvice = say`or choose who leads: ${command('failover', '--accept-loss', '--to', '<instance>')} gives up what only others hold, and names it with --dry-run`
+export const forcedAdvice = say`choose who leads (--dry-run names what is given up): ${command('failover', '--accept-loss', '--to', '<instance>')}`
 
 /** Whom a person chose to lead although there is no record; undefined where nobody did. */
 export function chosenLeader({ requests }: DecisionInput): InstanceName | undefined {
@@ -67,10 +67,10 @@ function whyNotLeader(input: DecisionInput, view: InstanceView | undefined): Sen
 const shownCharacters = 200
 
 function lossOf(view: InstanceView, leader: LiveView): readonly Sentence[] {
-  if (!isLive(view)) return [say`whatever ${view.name} alone holds: its agent is silent`]
-  if (view.past !== undefined) return [say`whatever ${view.name} alone holds: its volume went back in time`]
+  if (!isLive(view)) return [say`whatever ${view.name} alone holds (its agent is silent)`]
+  if (view.past !== undefined) return [say`whatever ${view.name} alone holds (its volume went back in time)`]
   const seen = view.observation
-  if (!isKnown(seen)) return [say`whatever ${view.name} alone holds, which is not known: ${describeProcess(seen)}`]
+  if (!isKnown(seen)) return [say`whatever ${view.name} alone holds (${describeProcess(seen)})`]
   // Nobody leads, so nothing is written: neither look is too old, whichever came first.
   const lacking = lackedOf(leader.observation, seen)
   if (lacking.isEmpty()) return []

@@ -62,7 +62,7 @@ export function forcedFailoverStep(
 function refuseUnnamed(situation: Situation): FlowStep | null {
   const name = onlyByName(situation)
   if (name === null) return null
-  const sentence = say`no forced failover: ${unknownOf(situation, name) ?? name}; to let it lead as it is, use: ${command('failover', '--accept-loss', '--to', name)}`
+  const sentence = say`no forced failover: ${unknownOf(situation, name) ?? name}; to let it lead: ${command('failover', '--accept-loss', '--to', name)}`
   return step(sentence, [], { blocked: true, revisitMs: 1_000 })
 }
 

@@ -45,7 +45,7 @@ export function planReplace(
   const standing = whyNotNow(situation, mode, instance)
   if (standing !== null) return { refusal: standing }
   const loss = joined(whatCouldBeLost(situation, instance), '; ')
-  if (loss !== '' && !acceptLoss) return { refusal: say`${loss}. Only --accept-loss gives ${instance} up all the same` }
+  if (loss !== '' && !acceptLoss) return { refusal: say`${loss}. Only --accept-loss gives ${instance} up` }
   const view = viewNamed(situation.snapshot, instance)
   return { steps: stepsOf(situation, instance, view), isSilent: !isLive(view), loss }
 }
@@ -65,7 +65,7 @@ function whyNotNow(situation: Situation, mode: Pick<Mode, 'judge'>, instance: In
   const isPrimary = instance === instanceOf(record.primary)
   if (isPrimary && verdict.kind === 'well') return say`${instance} is primary; ${command('switchover')} first`
   if (isPrimary)
-    return say`${instance} is primary in the record, and nobody else may lead without what it holds or their promises: ${verdict.sentence}; ${command('failover')} first`
+    return say`${instance} leads in the record and may hold what others need: ${verdict.sentence}; ${command('failover')} first`
   return verdict.kind === 'well'
     ? null
     : say`the primary is not well, and ${instance} may hold what its successor needs: ${verdict.sentence}`
@@ -80,21 +80,18 @@ function whatCouldBeLost(situation: Situation, instance: InstanceName): readonly
   const errant = errantOn(situation, instance)
   const holders = names([record.primary, ...others])
   const counting = say`${others.length} ${others.length === 1 ? say`does` : say`do`}`
-  const errants = say`${counted(errant, 'errant transaction')} ${errant === 1 ? say`is` : say`are`}`
   return [
     ...(others.length < needed
       ? [
-          say`what was acknowledged would be on ${holders} alone until another has it: besides ${instance}, ${needed} must follow and count, and ${counting}`,
+          say`acknowledged writes would be on ${holders} alone: besides ${instance}, ${needed} must follow and count, and ${counting}`,
         ]
       : []),
     ...(others.length >= needed && leavesUnproven(situation, instance)
       ? [
-          say`${instance} is about to leave the sync set, and no marker has proven yet that the others hold all it acknowledged; ask again when it has left`,
+          say`${instance} leaves the sync set, and no marker proves yet that others hold all it acknowledged; ask again then`,
         ]
       : []),
-    ...(errant > 0
-      ? [say`${errants} on ${instance} alone; Regent archives what is errant and seeds it again by itself`]
-      : []),
+    ...(errant > 0 ? [say`${instance} alone holds ${counted(errant, 'errant transaction')}, and is seeded again`] : []),
   ]
 }
 

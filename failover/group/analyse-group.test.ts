@@ -100,7 +100,7 @@ const cases: Readonly<Record<string, { readonly given: GroupSituation; readonly 
       views: { 'shop-0': lostAgent },
     },
     findings: [
-      'NoWritablePrimary critical -: the group has no primary at this moment, 2 of 3 members online: shop-0 is unreachable',
+      'NoWritablePrimary critical -: the group has no primary now, 2 of 3 members online: shop-0 is unreachable',
       'GroupMemberUnreachable warning shop-0: the rest of the group does not hear shop-0 and expels it unless that ends: its agent is unreachable as well',
     ],
   },
@@ -214,7 +214,7 @@ const cases: Readonly<Record<string, { readonly given: GroupSituation; readonly 
   'there is no majority': {
     given: { sees: { 'shop-0': lost }, views: { 'shop-1': deadServer, 'shop-2': lostAgent } },
     findings: [
-      'GroupNoQuorum critical -: no majority: shop-1 and shop-2 cannot be reached by the rest of the group, and writes wait',
+      'GroupNoQuorum critical -: no majority: the group does not reach shop-1 and shop-2, and writes wait',
       'GroupMemberMissing warning shop-1: shop-1 is missing in the group: its mysqld is dead for 12 ms',
       'InstanceUnreachable warning shop-2: the agent of shop-2 is unreachable',
     ],
@@ -226,7 +226,7 @@ const cases: Readonly<Record<string, { readonly given: GroupSituation; readonly 
   'nobody who answers is in the group': {
     given: { sees: nobodyIn, views: { 'shop-2': lostAgent } },
     findings: [
-      'GroupUncertain critical -: nobody who answers is in the group, and nothing is known of shop-2',
+      'GroupUncertain critical -: nobody who answers is in the group; silent: shop-2',
       'InstanceUnreachable warning shop-2: the agent of shop-2 is unreachable',
     ],
   },

@@ -172,7 +172,7 @@ describe('While the group is formed', () => {
   it('nobody else forms it when that one falls silent: it may have done so', () => {
     const decision = decide(aGroupSituation({ ...forming, views: { 'shop-0': { reachable: false } } }))
     expect(decision).toMatchObject({ blocked: true })
-    expect(decision.sentence).toContain('shop-0 may hold what was acknowledged last and does not answer')
+    expect(decision.sentence).toContain('The last writes may be on shop-0 alone')
     expect(decision.actions.filter(({ kind }) => kind !== 'assign')).toEqual([])
     expect(tasksIn(decision).filter((task) => !task.endsWith('stayOut'))).toEqual([])
   })

@@ -130,13 +130,13 @@ describe('A group that another hand formed', () => {
     const decision = after({ sees: forked })
     expect(tasksIn(decision)).toEqual(['shop-1 stayOut'])
     expect(decision.sentence).toBe(
-      'no action: shop-0 is primary of the group, 2 of 3 members online: shop-1 is missing; shop-1 is in a group that another hand formed, and leaves that',
+      'no action: shop-0 is primary of the group, 2 of 3 members online: shop-1 is missing; shop-1 leaves a group formed by hand',
     )
   })
 
   it('is not followed where the primary dies beside it: whoever may hold more is waited for', () => {
     const decision = after({ sees: { 'shop-1': hand, 'shop-2': half }, views: { 'shop-0': silent } })
-    expect(decision.sentence).toContain('shop-0 may hold what was acknowledged last and does not answer')
+    expect(decision.sentence).toContain('The last writes may be on shop-0 alone')
     expect(tasksIn(decision)).toEqual(['shop-1 stayOut'])
   })
 
@@ -217,7 +217,7 @@ describe('A group of which no member is online', () => {
 
   it('by a person, where somebody does not answer', () => {
     const given: GroupSituation = { sees: { ...nobodyIn, 'shop-2': recovers }, views: { 'shop-0': silent } }
-    expect(after(given).sentence).toContain('shop-0 may hold what was acknowledged last and does not answer')
+    expect(after(given).sentence).toContain('The last writes may be on shop-0 alone')
     const requests = [{ kind: 'failover', id: 'asked', to: 'shop-1', acceptLoss: true }] as const
     expect(ordersOf(after({ ...given, requests }))).toEqual(['promise shop-1 2@5', 'promise shop-2 2@5'])
   })
@@ -312,12 +312,12 @@ describe('The record follows the group', () => {
     expect(decision.actions.filter(({ kind }) => kind === 'commit')).toEqual([])
   })
 
-  it('and waits where the group has no primary at this moment', () => {
+  it('and waits where the group has no primary now', () => {
     const electing: GroupShape = {
       members: { 'shop-0': 'UNREACHABLE', 'shop-1': 'ONLINE', 'shop-2': 'ONLINE' },
     }
     expect(after({ sees: { 'shop-1': electing, 'shop-2': electing }, views: { 'shop-0': silent } })).toMatchObject({
-      sentence: 'the group has no primary at this moment, 2 of 3 members online: shop-0 is unreachable',
+      sentence: 'the group has no primary now, 2 of 3 members online: shop-0 is unreachable',
       actions: [],
       blocked: true,
       revisitMs: 100,

@@ -30,7 +30,7 @@ describe('After a full outage a member whose mysqld does not come up', () => {
     const decision = decide(given())
     expect(decision).toMatchObject({ blocked: true, flow: null })
     expect(decision.sentence).toBe(
-      'no instance is in the group. mysqld of shop-0 does not come up, and it may hold what was acknowledged last: put right why, or give up what only it may hold: regent failover --accept-loss',
+      'no instance is in the group. mysqld of shop-0 does not come up, and it may hold the last writes: put right why, or give those up: regent failover --accept-loss',
     )
     expect(wayOut(given())?.command).toEqual({ verb: 'failover', to: null, acceptLoss: true })
   })
@@ -66,7 +66,7 @@ describe('After a full outage a member whose mysqld does not come up', () => {
   it('so is each of them, for a setting perhaps: nothing is offered, since nobody would be left', () => {
     const all = given({ views: { 'shop-0': down(3), 'shop-1': down(3), 'shop-2': down(3) } })
     expect(decide(all).sentence).toBe(
-      'no instance is in the group. mysqld of shop-0, shop-1 and shop-2 do not come up, and they may hold what was acknowledged last: put right why',
+      'no instance is in the group. mysqld of shop-0, shop-1 and shop-2 do not come up, and they may hold the last writes: put right why',
     )
     expect(wayOut(all)?.command).toBeNull()
   })

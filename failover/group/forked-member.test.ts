@@ -40,7 +40,7 @@ describe('A member that was in a group that another hand formed', () => {
     const decision = after({ views: { 'shop-0': forked(103), 'shop-1': promised(102), 'shop-2': promised(101) } })
     expect(decision).toMatchObject({ actions: [], blocked: true })
     expect(decision.sentence).toBe(
-      'what shop-0 wrote in a group that another hand formed may have the names of what this group acknowledged: shop-0 alone holds 1 transaction and lacks 0, shop-1 alone holds 0 transactions and lacks 1 and shop-2 alone holds 0 transactions and lacks 2. A person decides who leads, and gives up what that one lacks: regent failover --accept-loss --to <instance>',
+      'what shop-0 wrote in a group that another hand formed may have the names of what this group acknowledged: shop-0 alone has 1 transaction, lacks 0, shop-1 alone has 0 transactions, lacks 1 and shop-2 alone has 0 transactions, lacks 2. Choose who leads: regent failover --accept-loss --to <instance>',
     )
   })
 

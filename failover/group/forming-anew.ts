@@ -35,7 +35,7 @@ interface Leader {
   readonly isOfTwo: boolean
 }
 
-const otherRows = say`by the same names others may hold other rows`
+const otherRows = say`one GTID may stand for two rows`
 
 interface Lost {
   readonly member: MemberId
@@ -173,10 +173,10 @@ function whyNobodyLeads({ record }: Situation, promised: readonly Promised[], { 
   const each = promised.map((one) => {
     const others = unionOf(promised.filter((other) => other !== one))
     const alone = counted(one.holds.subtract(others).count(), 'transaction')
-    return say`${instanceOf(one.member)} alone holds ${alone} and lacks ${union.subtract(one.holds).count()}`
+    return say`${instanceOf(one.member)} alone has ${alone}, lacks ${union.subtract(one.holds).count()}`
   })
-  const reason = isParted ? say`two groups of one name went on apart, and ${otherRows}` : whyNotCompared(promised)
-  return say`${reason}: ${together(each)}. A person decides who leads, and gives up what that one lacks: ${command('failover', '--accept-loss', '--to', '<instance>')}`
+  const reason = isParted ? say`two groups went on apart, and ${otherRows}` : whyNotCompared(promised)
+  return say`${reason}: ${together(each)}. Choose who leads: ${command('failover', '--accept-loss', '--to', '<instance>')}`
 }
 
 function whyNotCompared(promised: readonly Promised[]): Sentence {
@@ -233,7 +233,7 @@ export function lossBy(
   const loss = given === '' ? say`nothing that is known of would be given up` : say`${given} would be given up`
   return ofTwo === null
     ? loss
-    : say`${loss}, and nobody else would count before being seeded from ${ofTwo}: ${otherRows}, which are given up and cannot be counted`
+    : say`${loss}, and nobody else would count before being seeded from ${ofTwo}: ${otherRows}, and what is given up cannot be counted`
 }
 
 /** '' for nothing. */

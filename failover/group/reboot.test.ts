@@ -120,7 +120,7 @@ describe('After a full outage', () => {
     const decision = after({ views: divergent })
     expect(decision).toMatchObject({ actions: [], blocked: true })
     expect(decision.sentence).toBe(
-      'no member holds everything that the others hold: shop-0 alone holds 1 transaction and lacks 2, shop-1 alone holds 2 transactions and lacks 1 and shop-2 alone holds 0 transactions and lacks 3. A person decides who leads, and gives up what that one lacks: regent failover --accept-loss --to <instance>',
+      'no member holds everything that the others hold: shop-0 alone has 1 transaction, lacks 2, shop-1 alone has 2 transactions, lacks 1 and shop-2 alone has 0 transactions, lacks 3. Choose who leads: regent failover --accept-loss --to <instance>',
     )
   })
 
@@ -152,7 +152,7 @@ describe('Where a member that the record names does not answer', () => {
   it('it is named, and nobody is asked for anything', () => {
     const decision = after({ views: { 'shop-2': silent } })
     expect(decision.sentence).toBe(
-      'nobody who answers is in the group, and nothing is known of shop-2. shop-2 may hold what was acknowledged last and does not answer: bring it back, or give up what only it may hold: regent failover --accept-loss',
+      'nobody who answers is in the group; silent: shop-2. The last writes may be on shop-2 alone: bring it back, or give those up: regent failover --accept-loss',
     )
     expect(decision).toMatchObject({ blocked: true })
     expect(decision.actions.filter(({ kind }) => kind !== 'assign')).toEqual([])
@@ -175,7 +175,7 @@ describe('Where a member that the record names does not answer', () => {
 
   it('two are named together', () => {
     expect(after({ views: { 'shop-1': silent, 'shop-2': silent } }).sentence).toContain(
-      'shop-1 and shop-2 may hold what was acknowledged last and do not answer: bring them back',
+      'The last writes may be on shop-1 and shop-2 alone: bring them back',
     )
   })
 
@@ -183,11 +183,11 @@ describe('Where a member that the record names does not answer', () => {
     const past: ViewOverrides = { past: shop2, member: 'shop-2@volume-2~before' }
     const decision = after({ views: { 'shop-2': past } })
     expect(decision.sentence).toBe(
-      'no instance is in the group. shop-2 may have held what was acknowledged last, and its volume went back in time: put the newer volume back, or give up what only it may hold: regent failover --accept-loss; shop-2 is seeded again by itself after that',
+      'no instance is in the group. shop-2 may have held the last writes, and its volume went back in time: put the newer volume back, or give those up: regent failover --accept-loss; shop-2 is seeded again by itself after that',
     )
     expect(decision).toMatchObject({ blocked: true })
     expect(after({ views: { 'shop-1': silent, 'shop-2': past } }).sentence).toContain(
-      'shop-1 may hold what was acknowledged last and does not answer: bring it back; shop-2 may have held what was acknowledged last, and its volume went back in time: put the newer volume back, or give up what only they may hold: regent failover --accept-loss',
+      'The last writes may be on shop-1 alone: bring it back; shop-2 may have held the last writes, and its volume went back in time: put the newer volume back, or give those up: regent failover --accept-loss',
     )
     const situation = aGroupSituation({ views: { 'shop-2': past } })
     expect(String(whyNoReboot(situation))).toBe('the volume of shop-2 went back in time')
@@ -198,12 +198,12 @@ describe('Where a member that the record names does not answer', () => {
 
   it('so it is where its instance lives on another volume', () => {
     expect(after({ record: { syncSet: [shop1, memberElsewhere] } }).sentence).toContain(
-      'shop-2 may hold what was acknowledged last',
+      'The last writes may be on shop-2 alone',
     )
   })
 
   it('a person who asks for a failover without accepting loss is told the same', () => {
-    expect(after({ views, ...forced(false) }).sentence).toContain('shop-2 may hold what was acknowledged last')
+    expect(after({ views, ...forced(false) }).sentence).toContain('The last writes may be on shop-2 alone')
   })
 
   it('a person may give it up: the others go on, and what is given up is said', () => {
@@ -243,7 +243,7 @@ describe('Where members each hold something that the others lack', () => {
     expect(after({ views: divergent, ...forced(true) })).toMatchObject({
       actions: [],
       blocked: true,
-      sentence: expect.stringContaining('shop-1 alone holds 2 transactions and lacks 1') as string,
+      sentence: expect.stringContaining('shop-1 alone has 2 transactions, lacks 1') as string,
     })
   })
 
@@ -363,7 +363,7 @@ describe('Without a majority', () => {
 
   it('nothing is begun while those that are lost may still be the group', () => {
     const decision = after({ sees, views: { 'shop-1': silent, 'shop-2': silent } })
-    expect(decision.sentence).toContain('shop-1 and shop-2 may hold what was acknowledged last and do not answer')
+    expect(decision.sentence).toContain('The last writes may be on shop-1 and shop-2 alone')
     expect(decision.actions.filter(({ kind }) => kind !== 'assign')).toEqual([])
   })
 
@@ -389,7 +389,7 @@ describe('The others', () => {
     const record = { ...groupRecord(true), syncSet: [shop1, shop2] }
     const views = { ...allPromised, 'shop-0': silent }
     expect(after({ record, views })).toMatchObject({
-      sentence: expect.stringContaining('shop-0 may hold what was acknowledged last') as string,
+      sentence: expect.stringContaining('The last writes may be on shop-0 alone') as string,
     })
     expect(committed(after({ record, views, ...forced(true) }))).toMatchObject({ primary: shop1, syncSet: [shop2] })
   })

@@ -172,13 +172,12 @@ function waitForSilent(situation: Situation, view: GroupView, silent: readonly M
   const down = silent.filter((member) => cannotTell(situation, member))
   const away = silent.filter((member) => !past.includes(member) && !down.includes(member))
   const missing = joined([...whoIsAway(away), ...whoIsDown(down), ...whoWentBack(past)], '; ')
-  const only = silent.length === 1 ? say`it` : say`they`
   const seeded =
     past.length === 0
       ? ''
       : say`; ${allOf(past.map(instanceOf))} ${are(past)} seeded again by ${itself(past)} after that`
   const starting = startingAmong(situation)
-  const giveUp = say`, or give up what only ${only} may hold: ${command('failover', '--accept-loss')}${seeded}`
+  const giveUp = say`, or give those up: ${command('failover', '--accept-loss')}${seeded}`
   // Where nobody is left none can go on without the others.
   const orElse = silent.length === everybody(situation).length ? '' : giveUp
   const without = starting.length > 0 ? say`; ${areBeingStarted(starting)}` : orElse
@@ -190,10 +189,8 @@ function waitForSilent(situation: Situation, view: GroupView, silent: readonly M
 
 function whoIsAway(away: readonly MemberId[]): readonly Sentence[] {
   if (away.length === 0) return []
-  const [does, them] = away.length === 1 ? [say`does`, say`it`] : [say`do`, say`them`]
-  return [
-    say`${allOf(away.map(instanceOf))} may hold what was acknowledged last and ${does} not answer: bring ${them} back`,
-  ]
+  const them = away.length === 1 ? say`it` : say`them`
+  return [say`The last writes may be on ${allOf(away.map(instanceOf))} alone: bring ${them} back`]
 }
 
 /** Their agents answer, and say in the analysis why that is so. */
@@ -201,7 +198,7 @@ function whoIsDown(down: readonly MemberId[]): readonly Sentence[] {
   if (down.length === 0) return []
   const [does, holds] = down.length === 1 ? [say`does`, say`it`] : [say`do`, say`they`]
   return [
-    say`mysqld of ${allOf(down.map(instanceOf))} ${does} not come up, and ${holds} may hold what was acknowledged last: put right why`,
+    say`mysqld of ${allOf(down.map(instanceOf))} ${does} not come up, and ${holds} may hold the last writes: put right why`,
   ]
 }
 
@@ -211,7 +208,7 @@ function whoWentBack(past: readonly MemberId[]): readonly Sentence[] {
   const [volumes, newer] =
     past.length === 1 ? [say`its volume`, say`the newer volume`] : [say`their volumes`, say`the newer volumes`]
   return [
-    say`${allOf(past.map(instanceOf))} may have held what was acknowledged last, and ${volumes} went back in time: put ${newer} back`,
+    say`${allOf(past.map(instanceOf))} may have held the last writes, and ${volumes} went back in time: put ${newer} back`,
   ]
 }
 

@@ -158,12 +158,12 @@ describe('A switchover is refused', () => {
     [
       'where there is no group: nobody elects',
       { sees: nobodyIn, views: { 'shop-2': { reachable: false } } },
-      'nobody who answers is in the group, and nothing is known of shop-2',
+      'nobody who answers is in the group; silent: shop-2',
     ],
     [
       'where half of the group does not hear the other half: that does not end by itself',
       { sees: { 'shop-0': half, 'shop-1': half, 'shop-2': outsideGroup() } },
-      'no majority: shop-2 and 127.24.1.4:3306 cannot be reached by the rest of the group, and writes wait',
+      'no majority: the group does not reach shop-2 and 127.24.1.4:3306, and writes wait',
     ],
     [
       'before the primary has taken its epoch',

@@ -53,7 +53,7 @@ describe('Of two groups that gave the same names', () => {
 
   it('nobody leads by what is held once both are gone, whether or not somebody asks: a person names who', () => {
     const sentence =
-      'two groups of one name went on apart, and by the same names others may hold other rows: shop-0 alone holds 0 transactions and lacks 0, shop-1 alone holds 0 transactions and lacks 0 and shop-2 alone holds 0 transactions and lacks 0. A person decides who leads, and gives up what that one lacks: regent failover --accept-loss --to <instance>'
+      'two groups went on apart, and one GTID may stand for two rows: shop-0 alone has 0 transactions, lacks 0, shop-1 alone has 0 transactions, lacks 0 and shop-2 alone has 0 transactions, lacks 0. Choose who leads: regent failover --accept-loss --to <instance>'
     for (const asked of [{}, chosen(null), chosen('shop-2', false)])
       expect(after({ sees: nobodyIn, record: parted, views, ...asked })).toMatchObject({
         actions: [],
@@ -70,7 +70,7 @@ describe('Of two groups that gave the same names', () => {
   it('a dry run says what cannot be counted', () => {
     const would = (to: string) => String(mode.lossOfFailover?.(aGroupSituation({ sees: two }), to))
     expect(would('shop-2')).toBe(
-      'nothing that is known of would be given up, and nobody else would count before being seeded from shop-2: by the same names others may hold other rows, which are given up and cannot be counted',
+      'nothing that is known of would be given up, and nobody else would count before being seeded from shop-2: one GTID may stand for two rows, and what is given up cannot be counted',
     )
   })
 })
@@ -87,7 +87,7 @@ describe('A member of a small group that another hand formed, chosen by a person
       doubted: { since: 2, members: [shop0, shop2] },
     })
     expect(decision.sentence).toBe(
-      'shop-1 forms the group anew: a person chose its 104 transactions; nobody else counts before being seeded from shop-1: by the same names others may hold other rows',
+      'shop-1 forms the group anew: a person chose its 104 transactions; nobody else counts before being seeded from shop-1: one GTID may stand for two rows',
     )
   })
 

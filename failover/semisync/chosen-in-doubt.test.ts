@@ -38,7 +38,7 @@ const byName = { to: 'shop-2', acceptLoss: true }
 const unnamed = { to: null, acceptLoss: true }
 
 describe.each(Object.entries(doubts))('The only replica that is left, where %s', (_, [why, stored]) => {
-  const unknown = `shop-2 is in doubt (${why}): which acknowledged writes it lacks cannot be counted, and nobody else counts before being seeded from it`
+  const unknown = `shop-2 is in doubt (${why}): what it lacks is unknown, and others count once seeded from it`
   /** The primary is gone for good, and so is shop-1. */
   const left = (given: SituationOverrides = {}) =>
     aSituation({
@@ -62,7 +62,7 @@ describe.each(Object.entries(doubts))('The only replica that is left, where %s',
   })
 
   it('leads for nobody who does not name it: who accepts a loss accepts one that can be counted', () => {
-    const sentence = `no forced failover: ${unknown}; to let it lead as it is, use: regent failover --accept-loss --to shop-2`
+    const sentence = `no forced failover: ${unknown}; to let it lead: regent failover --accept-loss --to shop-2`
     expect(String(whyNoFailover(left(), unnamed))).toBe(sentence)
     expect(asked(unnamed, { views })).toMatchObject({ actions: [], blocked: true })
   })

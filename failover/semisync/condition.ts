@@ -88,16 +88,15 @@ function conditionOfLost(situation: Situation, verdict: Verdict): Found {
 function whyHeldBack(situation: Situation, verdict: Verdict): Sentence | null {
   const { notes, spec, record } = situation
   if (revocation(situation, record.epoch + 1).revoked) return null
-  if (notes.paused)
-    return say`the cluster is paused (${text(notes.paused.reason)}); ${command('failover')} does it by hand`
+  if (notes.paused) return say`the cluster is paused (${text(notes.paused.reason)}); by hand: ${command('failover')}`
   const fence = notes.fenced.find(({ instance }) => instance === instanceOf(record.primary))
   if (fence?.keepPrimary)
     return say`${fence.instance} is fenced on purpose; ${command('unfence', fence.instance)} ends that`
   // The failover that elected it has not ended.
   if (verdict.kind === 'unable') return null
-  if (!spec.failover.automatic) return say`automatic failover is off; ${command('failover')} does it by hand`
+  if (!spec.failover.automatic) return say`automatic failover is off; by hand: ${command('failover')}`
   const spent = whySpent(failoverBudget(situation))
-  return spent === null ? null : say`${spent}; ${command('failover')} does it by hand`
+  return spent === null ? null : say`${spent}; by hand: ${command('failover')}`
 }
 
 /** While the primary is there a switchover of ours goes on, everything else is taken back before anything is done. */

@@ -259,7 +259,7 @@ describe('where too few can promise', () => {
     expect(ordersOf(decision)).toEqual(['primary shop-0 counts [shop-1,shop-2] lets in [] k=1 may restart 1@1'])
     expect(decision).toMatchObject({ flow: 'restart' })
     expect(decision.sentence).toContain(
-      'restarting shop-0 in place: mysqld of shop-0 is dead, and 2 members of the sync set must promise and none did',
+      'restarting shop-0 in place: mysqld of shop-0 is dead, and 2 members of the sync set must promise, none did',
     )
   })
 
@@ -295,7 +295,7 @@ describe('where too few can promise', () => {
     )
     expect(decision).toMatchObject({ actions: [], blocked: true })
     expect(decision.sentence).toMatch(
-      /^no automatic failover: shop-0 is unreachable .*2 members of the sync set must promise and none did; bring back shop-0, shop-1 or.*--accept-loss/,
+      /^no automatic failover: shop-0 is unreachable .*2 members of the sync set must promise, none did; bring back shop-0, shop-1, or.*--accept-loss/,
     )
   })
 })

@@ -20,7 +20,7 @@ export function leaveWaiting(situation: Situation, verdict: Verdict, { to, accep
   const name = instanceOf(situation.record.primary)
   if (acceptLoss && (to === null || to === name)) return goOn(situation)
   const waits = say`${verdict.sentence}, and ${whyNotAcknowledged(situation) ?? say`its writes wait`}`
-  const without = say`letting ${name} go on without, use: ${command('failover', '--accept-loss')}`
+  const without = say`let ${name} go on without: ${command('failover', '--accept-loss')}`
   const advice = bringBack(situation, names(missingAt(situation)), without)
   const whom = to === null || to === name ? '' : say` to ${to}: it may lack what ${name} holds`
   return step(say`no failover${whom}: ${waits}; ${advice}`, [], { blocked: true, revisitMs: 1_000 })

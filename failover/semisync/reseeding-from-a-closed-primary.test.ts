@@ -264,7 +264,7 @@ describe('a member that the sync set cannot spare', () => {
       views: { ...alone.views, 'shop-0': { server: { foreignTables: ['app.legacy'] } } },
     })
     expect(ordersOf(decision).filter((order) => order.startsWith('reseed'))).toEqual([])
-    expect(decision.sentence).toContain('What helps is another replica')
+    expect(decision.sentence).toContain('Add a replica')
   })
 
   it('is not seeded where a person decides about that; it is said why, and what helps', () => {
@@ -273,7 +273,7 @@ describe('a member that the sync set cannot spare', () => {
     expect(decision.actions.filter(({ kind }) => kind === 'commit')).toEqual([])
     expect(decision).toMatchObject({ blocked: true })
     expect(decision.sentence).toMatch(
-      /^shop-2 has 3 errant transactions .* only it may hold what was acknowledged, and writes wait\. .*regent local scale shop 4/,
+      /^shop-2 has 3 errant transactions .* only it may hold the last writes, and writes wait\. .*regent local scale shop 4/,
     )
   })
 
@@ -284,7 +284,7 @@ describe('a member that the sync set cannot spare', () => {
       views: { 'shop-0': { markedRevision: 0 }, 'shop-1': { server: { channel: { ioRunning: 'no' } } } },
     })
     expect(decision.sentence).toContain('shop-2 has 3 errant transactions')
-    expect(decision.sentence).toContain('What helps is another replica')
+    expect(decision.sentence).toContain('Add a replica')
   })
 
   it('leaves it by the usual steps once another one counts', () => {

@@ -134,7 +134,7 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
     const decision = after({ views: cut, nowMs: 60_000 })
     expect(decision).toMatchObject({ blocked: true, actions: [] })
     expect(decision.sentence).toMatch(
-      /^no automatic failover: shop-0 is unreachable .* only the primary’s own agent can say what clients were told; bring back shop-0 or, giving up what only they may hold, use: regent failover --accept-loss$/,
+      /^no automatic failover: shop-0 is unreachable .* only its agent knows which writes count; bring back shop-0, or give up what they hold: regent failover --accept-loss$/,
     )
   })
 

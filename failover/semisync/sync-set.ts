@@ -302,7 +302,7 @@ export function syncSetShortfall(situation: Situation): Said {
   }
   if (record.acks < wantedAcks(situation))
     return say`writes need ${counted(record.acks)} instead of ${wantedAcks(situation)}`
-  if (record.acks === 0 && !salvages(situation.spec)) return say`not protected: writes need no acknowledgement`
+  if (record.acks === 0 && !salvages(situation.spec)) return say`not protected: acks is 0`
   return live.length > 0 && live.length === record.acks
     ? say`the loss of ${eachOf(live.map(instanceOf))} would make writes wait`
     : ''

@@ -97,9 +97,9 @@ function unsparedStep(situation: Situation, primary: LiveView): FlowStep | undef
   if (unspared === undefined) return undefined
   const { view, why } = unspared
   const left = view.observation.server?.channel?.ioRunning === 'yes' ? '' : say`, and writes wait`
-  const since = say`it is not seeded again, since only it may hold what was acknowledged${left}`
+  const since = say`it is not seeded again, since only it may hold the last writes${left}`
   return step(
-    say`${view.name} ${why}, but it is in the sync set and too few others there can acknowledge: ${since}. ${adviceFor(situation, view)}`,
+    say`${view.name} ${why}, and too few others in the sync set can acknowledge: ${since}. ${adviceFor(situation, view)}`,
     [],
     waitsASecond,
   )
@@ -107,7 +107,7 @@ function unsparedStep(situation: Situation, primary: LiveView): FlowStep | undef
 
 function adviceFor(situation: Situation, { name }: LiveView): Sentence {
   const scale = command('scale', situation.cluster, String(wantedInstances(situation) + 1))
-  return say`What helps is another replica: add one: ${scale}; once it counts, ${name} is archived and seeded again by itself, and you can scale back`
+  return say`Add a replica (${scale}): once it counts, ${name} is archived and seeded again, and you can scale back`
 }
 
 /** Nothing is ordered: nobody is closed or ended for a member that serves. */

@@ -40,7 +40,7 @@ export function restartInPlace(
   const gone = lostByPrimary(situation)
   if (gone !== null) return staysDown(situation, verdict, gone, missing)
   if (isBinlogUnread(situation)) {
-    const sentence = say`restarting ${name} in place once its agent has read what its binlog holds: ${verdict.sentence}, and ${missing}`
+    const sentence = say`restarting ${name} in place once its binlog is read: ${verdict.sentence}, and ${missing}`
     return step(sentence, [], { flow: 'restart', reasons, blocked: true, revisitMs: timings.heartbeatMs })
   }
   if (view.observation.stored.promise > record.epoch)
@@ -68,8 +68,8 @@ function waitsForMissing(
   const isPast = viewNamed(snapshot, name)?.past === record.primary
   const asItIs = isPast ? say` (with --to ${name} it is taken as it is now)` : ''
   const back = joined(namesOf(situation, missingMembers(situation)), ', ')
-  const force = say`giving up what only they may hold, use: ${byForce(situation)}${asItIs}`
-  const sentence = say`${what}: ${verdict.sentence}, and ${missing}; ${bringBack(situation, back, force)}`
+  const force = say`give up what they hold: ${byForce(situation)}${asItIs}`
+  const sentence = say`${what}: ${verdict.sentence}; ${missing}; ${bringBack(situation, back, force)}`
   return step(sentence, [], { blocked: true, reasons, revisitMs: 1_000 })
 }
 
@@ -80,7 +80,7 @@ function staysDown(situation: Situation, verdict: Verdict, { lost, heldBy }: Los
   const others = missingMembers(situation).filter((member) => member !== situation.record.primary)
   const back = joined([say`the volume of ${name} as it was`, ...namesOf(situation, others)], ', ')
   const use = command('failover', '--accept-loss')
-  const force = say`giving up what only they may hold, use: ${use} (with --to ${name} it is taken as it is now)`
+  const force = say`give up what they hold: ${use} (with --to ${name} it is taken as it is now)`
   const sentence = say`no automatic failover: ${verdict.sentence}; ${lacks}; ${missing}; ${bringBack(situation, back, force)}`
   return step(sentence, [], { blocked: true, revisitMs: 1_000 })
 }

@@ -12,7 +12,7 @@ const stuck = (last: object): SituationOverrides => ({
 
 describe('A failover that is asked for and cannot begin', () => {
   it('is refused', () => {
-    expect(String(whyNoFailover(aSituation(stuck({})), asked))).toMatch(/^no failover: .* must promise and none did/)
+    expect(String(whyNoFailover(aSituation(stuck({})), asked))).toMatch(/^no failover: .* must promise, none did/)
   })
 
   it('is refused as well while somebody is told of backups', () => {

@@ -162,7 +162,7 @@ describe('two refusals', () => {
         acceptLoss: true,
       }),
     ).toEqual(
-      'no failover to shop-2: it may lack what shop-0 holds: shop-0 is healthy, and a write needs 1 acknowledgement, and 0 replicas can give one; bring back shop-1 or, letting shop-0 go on without, use: regent failover --accept-loss',
+      'no failover to shop-2: it may lack what shop-0 holds: shop-0 is healthy, and a write needs 1 acknowledgement, and 0 replicas can give one; bring back shop-1, or let shop-0 go on without: regent failover --accept-loss',
     )
   })
 })

@@ -170,7 +170,7 @@ function analyseTail({ stored }: Observation, name: string): readonly Analysis[]
 
 export function analysePast({ name, observation, past }: InstanceView): readonly Analysis[] {
   if (past !== undefined) {
-    const old = say`the volume of ${name} went back in time (a snapshot put back?) and counts for nothing`
+    const old = say`the volume of ${name} went back in time (a snapshot put back?)`
     const keeping = command('failover', '--accept-loss', '--to', name)
     return [
       critical(

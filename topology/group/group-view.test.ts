@@ -71,7 +71,7 @@ describe('A group of three is', () => {
     const lost0: GroupShape = { members: { 'shop-0': 'UNREACHABLE', 'shop-1': 'ONLINE', 'shop-2': 'ONLINE' } }
     expect(seen({ 'shop-1': lost0, 'shop-2': lost0 }, { 'shop-0': { reachable: false } })).toMatchObject({
       condition: 'partial',
-      sentence: 'the group has no primary at this moment, 2 of 3 members online: shop-0 is unreachable',
+      sentence: 'the group has no primary now, 2 of 3 members online: shop-0 is unreachable',
     })
   })
 
@@ -81,7 +81,7 @@ describe('A group of three is', () => {
     ).toMatchObject({
       condition: 'noQuorum',
       primary: null,
-      sentence: 'no majority: shop-1 and shop-2 cannot be reached by the rest of the group, and writes wait',
+      sentence: 'no majority: the group does not reach shop-1 and shop-2, and writes wait',
     })
   })
 
@@ -109,7 +109,7 @@ describe('A group of three is', () => {
     expect(seen({ 'shop-0': out, 'shop-1': out }, { 'shop-2': { reachable: false } })).toMatchObject({
       condition: 'uncertain',
       primary: null,
-      sentence: 'nobody who answers is in the group, and nothing is known of shop-2',
+      sentence: 'nobody who answers is in the group; silent: shop-2',
     })
   })
 
@@ -122,7 +122,7 @@ describe('A group of three is', () => {
   it('uncertain where an expected member has no instance any more', () => {
     expect(seen(same(out), {}, ['shop-0', 'shop-1', 'shop-7'])).toMatchObject({
       condition: 'uncertain',
-      sentence: 'nobody who answers is in the group, and nothing is known of shop-7',
+      sentence: 'nobody who answers is in the group; silent: shop-7',
     })
   })
 
@@ -200,7 +200,7 @@ describe('A group of this name that another hand formed', () => {
       viewId: viewId(5),
       forks: ['shop-1'],
       sentence:
-        'shop-0 is primary of the group, 2 of 3 members online: shop-1 is missing; shop-1 is in a group that another hand formed, and leaves that',
+        'shop-0 is primary of the group, 2 of 3 members online: shop-1 is missing; shop-1 leaves a group formed by hand',
     })
   })
 
@@ -218,7 +218,7 @@ describe('A group of this name that another hand formed', () => {
       condition: 'outage',
       primary: null,
       forks: ['shop-1'],
-      sentence: 'no instance is in the group; shop-1 is in a group that another hand formed, and leaves that',
+      sentence: 'no instance is in the group; shop-1 leaves a group formed by hand',
     })
     expect(knows({ 'shop-1': forked, 'shop-2': out }, { 'shop-0': { reachable: false } })).toMatchObject({
       condition: 'uncertain',
@@ -253,8 +253,7 @@ describe('A group of this name that another hand formed', () => {
     expect(knows({ 'shop-0': out, 'shop-1': others, 'shop-2': others })).toMatchObject({
       condition: 'outage',
       forks: ['shop-1', 'shop-2'],
-      sentence:
-        'no instance is in the group; shop-1 and shop-2 are in groups that another hand formed, and leave those',
+      sentence: 'no instance is in the group; shop-1 and shop-2 leave groups formed by hand',
     })
   })
 
@@ -312,7 +311,7 @@ describe('Primary is', () => {
   it('nobody where two members of the same view name two', () => {
     expect(seen({ 'shop-1': { primary: 'shop-1' } })).toMatchObject({
       primary: null,
-      sentence: 'the group has no primary at this moment, 3 of 3 members online',
+      sentence: 'the group has no primary now, 3 of 3 members online',
     })
   })
 

@@ -79,9 +79,8 @@ function split({ members }: Witness, groups: Sentence): View {
 function besideForks(view: View, { forks }: Parted): GroupView {
   const names = forks.map(({ name }) => name)
   if (names.length === 0) return { ...view, forks: names }
-  const are = names.length === 1 ? say`is in a group` : say`are in groups`
-  const leave = names.length === 1 ? say`leaves that` : say`leave those`
-  const sentence = say`${view.sentence}; ${allOf(names)} ${are} that another hand formed, and ${leave}`
+  const leave = names.length === 1 ? say`leaves a group` : say`leave groups`
+  const sentence = say`${view.sentence}; ${allOf(names)} ${leave} formed by hand`
   return { ...view, forks: names, sentence }
 }
 
@@ -98,8 +97,7 @@ function withMajority(
   const viewId = witnesses[0]?.group.viewId ?? ''
   const missing = expected.filter((one) => members.get(one) !== 'ONLINE')
   const size = say`${expected.length - missing.length} of ${counted(expected.length, 'member')} online`
-  const leads =
-    primary === null ? say`the group has no primary at this moment` : say`${primary} is primary of the group`
+  const leads = primary === null ? say`the group has no primary now` : say`${primary} is primary of the group`
   if (missing.length === 0) return { condition: 'online', primary, members, viewId, sentence: say`${leads}, ${size}` }
   const states = missing.map((one) => say`${one} is ${members.get(one)?.toLowerCase() ?? 'missing'}`)
   return { condition: 'partial', primary, members, viewId, sentence: say`${leads}, ${size}: ${together(states)}` }
@@ -140,7 +138,7 @@ function withoutMajority(
   const members = new Map<InstanceName, MemberState>()
   const silent = expected.filter((one) => !instances.some(({ name, reachable }) => name === one && reachable))
   if (silent.length > 0) {
-    const sentence = say`nobody who answers is in the group, and nothing is known of ${allOf(silent)}`
+    const sentence = say`nobody who answers is in the group; silent: ${allOf(silent)}`
     return { condition: 'uncertain', primary: null, members, viewId: '', sentence }
   }
   return { condition: 'outage', primary: null, members, viewId: '', sentence: say`no instance is in the group` }
@@ -148,8 +146,7 @@ function withoutMajority(
 
 function whyNoMajority({ group, members }: Witness): Sentence {
   const are = (wanted: MemberState) => [...members].flatMap(([one, state]) => (state === wanted ? [one] : []))
-  if (!hasMajority(group))
-    return say`${allOf(are('UNREACHABLE'))} cannot be reached by the rest of the group, and writes wait`
+  if (!hasMajority(group)) return say`the group does not reach ${allOf(are('UNREACHABLE'))}, and writes wait`
   const recovering = are('RECOVERING')
   const recover = recovering.length === 1 ? say`recovers` : say`recover`
   return say`${allOf(recovering)} ${recover}, and nobody is online whom to recover from`

@@ -90,7 +90,7 @@ describe('a member whose volume went back in time', () => {
     expect(revocation(aSituation({ views }), 2).revoked).toBe(true)
     expect(revocation(wentBack('shop-1', { views }), 2)).toMatchObject({
       revoked: false,
-      missing: '2 members of the sync set must promise and 1 did',
+      missing: '2 members of the sync set must promise, 1 did',
     })
   })
 
@@ -114,7 +114,7 @@ describe('a member whose volume went back in time', () => {
     const both = wentBack('shop-0', { record: { syncSet: [shop1] }, views: { 'shop-1': { reachable: false } } })
     const decision = decide(both)
     expect(decision.sentence).toMatch(
-      /^no automatic failover: the volume of shop-0 went back in time .*use: regent failover --accept-loss \(with --to shop-0 it is taken as it is now\)$/,
+      /^no automatic failover: the volume of shop-0 went back in time.* give up what they hold: regent failover --accept-loss \(with --to shop-0 it is taken as it is now\)$/,
     )
     expect(ordersOf(decision)).toEqual([])
   })

@@ -45,7 +45,7 @@ describe('a dead primary whose binlog lacks what a member of the sync set receiv
     expect(ordersOf(decision)).toEqual([])
     expect(decision).toMatchObject({ blocked: true })
     expect(decision.sentence).toBe(
-      'no automatic failover: mysqld of shop-0 is dead; shop-0 lacks 3 transactions that shop-1 received from it, and is not started again; 2 members of the sync set must promise and none did; bring back the volume of shop-0 as it was, shop-2 or, giving up what only they may hold, use: regent failover --accept-loss (with --to shop-0 it is taken as it is now)',
+      'no automatic failover: mysqld of shop-0 is dead; shop-0 lacks 3 transactions that shop-1 received from it, and is not started again; 2 members of the sync set must promise, none did; bring back the volume of shop-0 as it was, shop-2, or give up what they hold: regent failover --accept-loss (with --to shop-0 it is taken as it is now)',
     )
   })
 
@@ -116,7 +116,7 @@ describe('a dead primary whose binlog was not read yet', () => {
     const decision = decide(afterDeath(null, holding(gtids('shop-0', 100))))
     expect(ordersOf(decision)).toEqual([])
     expect(decision.sentence).toMatch(
-      /^restarting shop-0 in place once its agent has read what its binlog holds: mysqld of shop-0 is dead, and /,
+      /^restarting shop-0 in place once its binlog is read: mysqld of shop-0 is dead, and /,
     )
   })
 

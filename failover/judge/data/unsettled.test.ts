@@ -34,7 +34,7 @@ describe('a primary that was noted as unsettled', () => {
     expect(isUnsettled(situation)).toBe(true)
     expect(revocation(situation, 2)).toMatchObject({
       revoked: false,
-      missing: saying(/^the agent of the primary must promise/),
+      missing: saying(/^its agent must promise/),
     })
   })
 
@@ -48,7 +48,7 @@ describe('a primary that was noted as unsettled', () => {
       }),
     )
     expect(decision.sentence).toMatch(
-      /^no automatic failover: .* its last writes may have been acknowledged and no replica that could lead holds them all; bring back shop-0 or/,
+      /^no automatic failover: .* its last writes may have been acknowledged and no replica that could lead holds them all; bring back shop-0, or/,
     )
     expect(ordersOf(decision)).toEqual([])
   })

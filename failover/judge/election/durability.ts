@@ -88,14 +88,12 @@ export function isUnsettled({ snapshot, record, notes }: Situation): boolean {
 
 function missingSentence(situation: Situation, given: number, unsettled: boolean): Sentence {
   const { record } = situation
-  if (unsettled)
-    return say`the agent of the primary must promise, because its last writes are not settled: it may have acknowledged what no replica holds`
+  if (unsettled) return say`its agent must promise: it may have acknowledged what no replica holds`
   const quorum = revocationQuorum(record)
-  if (record.acks === 0)
-    return say`writes needed no acknowledgement, so only the primary’s own agent can say what clients were told`
+  if (record.acks === 0) return say`only its agent knows which writes count`
   if (quorum === null) {
     const { syncSet, acks } = record
-    return say`the sync set (${syncSet.length}) is smaller than the acknowledgements a write needs (${acks}), so only the primary’s own agent can say what was acknowledged`
+    return say`only its agent knows which writes count (acks ${acks}, sync set of ${syncSet.length})`
   }
-  return say`${counted(quorum, 'member')} of the sync set must promise and ${noneOr(given)} did`
+  return say`${counted(quorum, 'member')} of the sync set must promise, ${noneOr(given)} did`
 }

@@ -168,7 +168,7 @@ describe('a primary that lacks a part of what it was elected for', () => {
     expect(decision).toMatchObject({
       blocked: true,
       sentence:
-        'no primary: shop-1 lacks 3 transactions of the set that it was elected for and stays closed; nobody who answers and may lead holds that whole set: bring back shop-0 or, giving up what is missing, use: regent failover --accept-loss',
+        'no primary: shop-1 lacks 3 transactions of the set that it was elected for and stays closed; nobody who may lead holds that set: bring back shop-0, or give that up: regent failover --accept-loss',
     })
   })
 

@@ -108,7 +108,7 @@ export function standsStill(situation: Situation, sentence: Sentence, byForce: C
       ...silent,
     ]),
   ]
-  const whom = lost.length > 0 ? lost.join(', ') : say`an instance that holds it`
-  const advice = bringBack(situation, whom, say`giving up what is missing, use: ${byForce}`)
-  return say`no primary: ${sentence}; nobody who answers and may lead holds that whole set: ${advice}`
+  const whom = lost.length > 0 ? lost.join(', ') : say`its holder`
+  const advice = bringBack(situation, whom, say`give that up: ${byForce}`)
+  return say`no primary: ${sentence}; nobody who may lead holds that set: ${advice}`
 }

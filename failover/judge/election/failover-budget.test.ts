@@ -64,7 +64,7 @@ describe('of three automatic failovers in five minutes', () => {
 
   it('the next one is named when all are used', () => {
     expect(String(whySpent(budgetAfter([62, 61, 60])))).toBe(
-      'all 3 automatic failovers are used up; the next one may be at 12:03:58 UTC (one comes back every 300 s)',
+      'all 3 automatic failovers are used up until 12:03:58 UTC (one comes back every 300 s)',
     )
     expect(whySpent(budgetAfter([61, 60]))).toBeNull()
   })
@@ -87,7 +87,7 @@ test.each<readonly [string, Partial<ClusterSpec['failover']>, ReturnType<typeof 
 describe('the older window alone', () => {
   it('holds a second failover back as it always did', () => {
     expect(String(whySpent(budgetAfter([30], { windowMs: 60_000 })))).toBe(
-      'the last automatic failover was at 11:59:30 UTC and the next one may be at 12:00:30 UTC (window 60 s)',
+      'the last automatic failover was at 11:59:30 UTC, the next one may be at 12:00:30 UTC (window 60 s)',
     )
     expect(whySpent(budgetAfter([61], { windowMs: 60_000 }))).toBeNull()
   })
@@ -158,7 +158,7 @@ describe('a dead primary', () => {
     )
     expect(decision.flow).toBe('restart')
     expect(decision.sentence).toBe(
-      'restarting shop-0 in place: mysqld of shop-0 is dead, and all 3 automatic failovers are used up; the next one may be at 12:04:54 UTC (one comes back every 300 s); regent failover does it by hand',
+      'restarting shop-0 in place: mysqld of shop-0 is dead, and all 3 automatic failovers are used up until 12:04:54 UTC (one comes back every 300 s); by hand: regent failover',
     )
   })
 

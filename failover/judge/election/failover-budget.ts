@@ -86,11 +86,11 @@ export function budgetSentence(budget: FailoverBudget | null): Said {
 /** Why no automatic failover may be done now, and from when on one may; null while one may. */
 export function whySpent(budget: FailoverBudget | null): Sentence | null {
   if (budget === null || budget.left > 0 || budget.moreAtWallMs === null) return null
-  const next = say`the next one may be at ${timeOf(budget.moreAtWallMs)}`
+  const until = timeOf(budget.moreAtWallMs)
   const window = say`${budget.windowMs / 1_000} s`
   if (budget.most === 1)
-    return say`the last automatic failover was at ${timeOf(budget.moreAtWallMs - budget.windowMs)} and ${next} (window ${window})`
-  return say`all ${budget.most} automatic failovers are used up; ${next} (one comes back every ${window})`
+    return say`the last automatic failover was at ${timeOf(budget.moreAtWallMs - budget.windowMs)}, the next one may be at ${until} (window ${window})`
+  return say`all ${budget.most} automatic failovers are used up until ${until} (one comes back every ${window})`
 }
 
 /** A moment of the day, so that the sentence stays the same while time passes. */

@@ -100,5 +100,5 @@ export function unknownOf({ record, snapshot }: Situation, to: InstanceName): Se
   const why = whyDoubted(observation.stored) ?? (isUncopied(record, observation) ? uncopied : null)
   return why === null
     ? null
-    : say`${to} is in doubt (${why}): which acknowledged writes it lacks cannot be counted, and nobody else counts before being seeded from it`
+    : say`${to} is in doubt (${why}): what it lacks is unknown, and others count once seeded from it`
 }

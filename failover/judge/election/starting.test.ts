@@ -7,7 +7,7 @@ const lost = { reachable: false, server: { channel: { ioRunning: 'connecting' } 
 const deaf = { server: { channel: { ioRunning: 'connecting' } } } as const
 
 it.each([
-  [false, /bring back shop-0, shop-1 or, giving up what only they may hold, use: regent failover --accept-loss$/],
+  [false, /bring back shop-0, shop-1, or give up what they hold: regent failover --accept-loss$/],
   [true, /bring back shop-0, shop-1: shop-1 is being started by Kubernetes at this moment$/],
 ])('What is missing is given up by a person only once nobody is on the way: %s', (isStarting, says) => {
   const missing = { ...lost, ...(isStarting && { starting: true as const }) }

@@ -25,7 +25,7 @@ export function bringBack(input: Pick<DecisionInput, 'snapshot'>, missing: Sayab
   const starting = startingAmong(input)
   return starting.length > 0
     ? say`bring back ${missing}: ${areBeingStarted(starting)}`
-    : say`bring back ${missing} or, ${without}`
+    : say`bring back ${missing}, or ${without}`
 }
 
 /** Whether the making of a cluster stands still: only once something is amiss with one of these, or it takes long. */

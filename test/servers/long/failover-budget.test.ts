@@ -32,7 +32,7 @@ it('A fourth one within five minutes is not automatic: it is said when the next 
   const { epoch } = await cluster.whole()
   const fourth = await killPrimary()
   const spent =
-    /all 3 automatic failovers are used up; the next one may be at \d\d:\d\d:\d\d UTC \(one comes back every 300 s\); regent failover does it by hand/
+    /all 3 automatic failovers are used up until \d\d:\d\d:\d\d UTC \(one comes back every 300 s\); by hand: regent failover/
   await cluster.waitFor('it says until when', ({ sentence }) => spent.test(sentence), 10_000)
   expect(await cluster.whole()).toMatchObject({ primary: fourth, epoch })
 

@@ -20,8 +20,7 @@ it('Within the window a primary that dies again is not replaced, and it is said 
   const deadMs = monotonicMs()
   const declined = await cluster.waitFor(
     'it says why',
-    ({ sentence }) =>
-      new RegExp(`no failover: ${from} .*\\(window 3600 s\\); regent failover does it by hand`).test(sentence),
+    ({ sentence }) => new RegExp(`no failover: ${from} .*\\(window 3600 s\\); by hand: regent failover`).test(sentence),
     10_000,
   )
   expect(declined).toMatchObject({ primary: from, epoch, blocked: true, writable: false })
@@ -93,7 +92,7 @@ it('Where too few are left to prove that nothing is lost a failover is refused w
   expect(refused).toMatchObject({ code: 1, stdout: '' })
   expect(refused.stderr).toMatch(
     new RegExp(
-      `2 members of the sync set must promise and none did; bring back ${from}, ${gone} or, giving up what only they may hold, use: regent failover --accept-loss`,
+      `2 members of the sync set must promise, none did; bring back ${from}, ${gone}, or give up what they hold: regent failover --accept-loss`,
     ),
   )
   const dry = await cluster.regent('failover', 'shop', '--accept-loss', '--dry-run')

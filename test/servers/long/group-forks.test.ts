@@ -71,8 +71,7 @@ it('Where the primary dies beside such a fork, a member leads that holds all tha
   await cluster.fault(fork, 'thaw-agent')
   await cluster.waitFor(
     `only ${primary} is waited for`,
-    ({ blocked, sentence }) =>
-      blocked && sentence.includes(`${primary} may hold what was acknowledged last and does not answer`),
+    ({ blocked, sentence }) => blocked && sentence.includes(`The last writes may be on ${primary} alone`),
     60_000,
   )
   await cluster.fault(primary!, 'start')

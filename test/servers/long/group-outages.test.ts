@@ -38,8 +38,7 @@ describe('After the loss of every server and agent the group is formed anew once
       for (const name of names.slice(0, 2)) await cluster.fault(name, 'start')
       const waiting = await cluster.waitFor(
         `${last} alone is waited for`,
-        ({ blocked, sentence }) =>
-          blocked && sentence.includes(`${last} may hold what was acknowledged last and does not answer`),
+        ({ blocked, sentence }) => blocked && sentence.includes(`The last writes may be on ${last} alone`),
         60_000,
       )
       expect(waiting.epoch).toBe(epoch)
@@ -70,7 +69,7 @@ describe('After the loss of every server, and of one volume,', () => {
       for (const name of all) await cluster.fault(name, 'start')
       const { sentence } = await cluster.waitFor(
         'its member is missed',
-        (view) => view.blocked && view.sentence.includes(`${lost} may hold what was acknowledged last`),
+        (view) => view.blocked && view.sentence.includes(`The last writes may be on ${lost} alone`),
         60_000,
       )
       expect(sentence).toContain('regent failover --accept-loss')

@@ -45,10 +45,10 @@ it('One that is left of three with nobody to tell what the others hold is closed
   await aloneAs(primary!, 'kill')
   const { sentence } = await cluster.waitFor(
     'the silent ones are named',
-    (view) => view.blocked && view.sentence.includes('may hold what was acknowledged last'),
+    (view) => view.blocked && view.sentence.includes('The last writes may be on '),
   )
   const named = new RegExp(
-    `${bothOf(silent)} may hold what was acknowledged last and do not answer: bring them back, or give up what only they may hold: regent failover --accept-loss`,
+    `The last writes may be on ${bothOf(silent)} alone: bring them back, or give those up: regent failover --accept-loss`,
   )
   expect(sentence).toMatch(named)
   await expect(cluster.sql(primary!, 'select 1', { user: 'client' })).rejects.toThrow()
@@ -99,9 +99,9 @@ it('After an outage in which each member holds something alone, a person chooses
     ({ blocked, sentence }) => blocked && sentence.includes('no member holds everything'),
     60_000,
   )
-  expect(asked.sentence).toMatch(/shop-0 alone holds 1 transaction and lacks 2\b/)
-  expect(asked.sentence).toMatch(/shop-1 alone holds 2 transactions and lacks 1\b/)
-  expect(asked.sentence).toMatch(/shop-2 alone holds 0 transactions and lacks 3\b/)
+  expect(asked.sentence).toMatch(/shop-0 alone has 1 transaction, lacks 2\b/)
+  expect(asked.sentence).toMatch(/shop-1 alone has 2 transactions, lacks 1\b/)
+  expect(asked.sentence).toMatch(/shop-2 alone has 0 transactions, lacks 3\b/)
   await expect(cluster.operate('failover', { acceptLoss: true })).rejects.toMatchObject({
     code: 'REGENT_REFUSED',
     message: expect.stringContaining('--accept-loss --to <instance>') as string,

@@ -149,8 +149,7 @@ it('After the loss of every server and agent the group is formed anew once all h
   await cluster.fault(first, 'start')
   const waiting = await cluster.waitFor(
     `only ${primary} is waited for`,
-    ({ blocked, sentence }) =>
-      blocked && sentence.includes(`${primary} may hold what was acknowledged last and does not answer`),
+    ({ blocked, sentence }) => blocked && sentence.includes(`The last writes may be on ${primary} alone`),
   )
   expect(waiting).toMatchObject({ writable: null, epoch })
   for (const name of [first, second])

@@ -49,7 +49,7 @@ it('The only replica, with errant transactions, goes on acknowledging; once anot
   const errant = writtenByHand(scenario, [replica]).reduce((all, one) => all.union(one.errant), GtidSet.empty)
   await whileThePrimaryServes(scenario, () => scenario.sentence.includes('goes on acknowledging'), 10_000)
   expect(scenario.sentence).toMatch(
-    /shop-1 has 1 errant transaction \(.*\) and goes on acknowledging: too few others can\. What helps is another replica: add one: regent local scale shop 3; /,
+    /shop-1 has 1 errant transaction \(.*\) and goes on acknowledging: too few others can\. Add a replica \(regent local scale shop 3\): /,
   )
   expect(scenario.syncSet).toEqual(['shop-1'])
   expect(replica.folder?.executed.contains(errant)).toBe(true)

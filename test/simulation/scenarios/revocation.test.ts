@@ -51,7 +51,7 @@ describe('A failover', () => {
     scenario.kill(scenario.primary)
     await scenario.goOn(20_000)
     expect(scenario.record.epoch).toBe(2)
-    expect(scenario.sentence).toContain('only the primary’s own agent can say what was acknowledged')
+    expect(scenario.sentence).toContain('only its agent knows which writes count')
     await scenario.heal()
   })
 })

@@ -174,7 +174,7 @@ export const durabilityCases: Cases = {
       views: { 'shop-1': { member: 'shop-1@volume-1~b', past: 'shop-1@volume-1' } },
       findings: [
         'VolumeFromThePast critical shop-1: the volume of shop-1 went back in time (a snapshot put ' +
-          'back?) and counts for nothing: it is seeded again once another leads. To keep its data, where ' +
+          'back?): it is seeded again once another leads. To keep its data, where ' +
           'nobody leads: regent failover --accept-loss --to shop-1',
       ],
     },

@@ -66,7 +66,7 @@ describe('a replacement', () => {
     expect(replaced).toEqual([])
     expect(await operations.perform('replace', { ...request, acceptLoss: true })).toMatchObject({
       done: true,
-      sentence: expect.stringContaining('accepted: what was acknowledged would be on shop-0 alone') as string,
+      sentence: expect.stringContaining('accepted: acknowledged writes would be on shop-0 alone') as string,
     })
     expect(replaced).toHaveLength(1)
   })
@@ -302,7 +302,8 @@ describe('a failover of a cluster without a record', () => {
     expect(await operations.perform('failover', force)).toMatchObject({
       done: false,
       dryRun: true,
-      sentence: 'would make a record in which shop-1 leads; given up: whatever shop-2 alone holds: its agent is silent',
+      sentence:
+        'would make a record in which shop-1 leads; given up: whatever shop-2 alone holds (its agent is silent)',
     })
     expect(asked).toEqual([])
   })
