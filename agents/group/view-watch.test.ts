@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { inGroup } from '#topology/testing-group.ts'
 import type { GroupPort } from '../ports/group.ts'
-import { aServerState, ScriptedServer, testParts, watchesOf } from '../testing.ts'
-import { viewLookMs, ViewWatch } from './view-watch.ts'
+import { aServerState, ScriptedServer, testParts, watcherOf } from '../testing.ts'
+import { ViewWatch } from './view-watch.ts'
 
 it('A member looks at everything once its view of the group is another one, and not before', async () => {
   const state = aServerState(inGroup('shop-0', { primary: 'shop-1' }))
@@ -12,13 +12,11 @@ it('A member looks at everything once its view of the group is another one, and 
   await parts.observer.refresh()
   let looks = 0
   server.readState = async () => ((looks += 1), { ...state, group: { ...state.group!, viewId } })
-  const watches = watchesOf(parts)
-  watches.every(viewLookMs, [new ViewWatch(parts)])
-  await parts.world.timers.sleep(200)
+  const watcher = watcherOf(parts, new ViewWatch(parts))
+  for (let time = 0; time < 4; time++) await watcher.look()
   expect(looks).toBe(0)
   viewId = 'another:7'
-  await parts.world.timers.sleep(300)
-  watches.stop()
+  for (let time = 0; time < 4; time++) await watcher.look()
   expect(looks).toBe(1)
   expect(parts.observer.server?.group?.viewId).toBe('another:7')
 })
@@ -33,9 +31,7 @@ it('A member looks again and again while its view has no primary', async () => {
   await parts.observer.refresh()
   let looks = 0
   server.readState = async () => ((looks += 1), state)
-  const watches = watchesOf(parts)
-  watches.every(viewLookMs, [new ViewWatch(parts)])
-  await parts.world.timers.sleep(300)
-  watches.stop()
+  const watcher = watcherOf(parts, new ViewWatch(parts))
+  for (let time = 0; time < 4; time++) await watcher.look()
   expect(looks).toBeGreaterThan(1)
 })

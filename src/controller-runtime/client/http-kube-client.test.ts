@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { RegentError } from '#common/errors/errors.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { createKubeClient } from './http-kube-client.ts'
@@ -169,11 +169,11 @@ describe('watches', () => {
   test('give what happened after their version, and bookmarks, until the server ends them', async () => {
     const made = await client.create(configMaps, configMap('shop', { text: 'größer ✓' }))
     const seen = collect(client.watch(configMaps, { resourceVersion: '100', timeoutSeconds: 300 }))
-    await until(() => server.openWatches === 1)
+    await vi.waitUntil(() => server.openWatches === 1)
     await client.update(configMaps, { ...made, data: {} })
     server.bookmark()
     await client.delete(configMaps, key)
-    await until(() => seen.events.length === 4)
+    await vi.waitUntil(() => seen.events.length === 4)
     server.endWatches()
     await seen.end
     expect(
@@ -203,10 +203,10 @@ describe('watches', () => {
     ]
     for (const damage of damages) {
       const seen = collect(client.watch(configMaps, { resourceVersion: server.state.version, timeoutSeconds: 300 }))
-      await until(() => server.openWatches === 1)
+      await vi.waitUntil(() => server.openWatches === 1)
       damage()
       expect(await seen.failure).toBeInstanceOf(RegentError)
-      await until(() => server.openWatches === 0)
+      await vi.waitUntil(() => server.openWatches === 0)
     }
   })
 
@@ -223,15 +223,15 @@ describe('watches', () => {
       expect(event.type).toBe('ADDED')
       break
     }
-    await until(() => server.openWatches === 0)
+    await vi.waitUntil(() => server.openWatches === 0)
     const stop = new AbortController()
     const seen = collect(
       client.watch(configMaps, { resourceVersion: server.state.version, timeoutSeconds: 300, signal: stop.signal }),
     )
-    await until(() => server.openWatches === 1)
+    await vi.waitUntil(() => server.openWatches === 1)
     stop.abort(new Error('enough'))
     expect(await seen.failure).toMatchObject({ message: 'enough' })
-    await until(() => server.openWatches === 0)
+    await vi.waitUntil(() => server.openWatches === 0)
   })
 })
 
@@ -273,7 +273,7 @@ describe('when the API server is in trouble', () => {
     })
     const stop = new AbortController()
     const asked = client.get(configMaps, key, { signal: stop.signal })
-    await until(() => server.requests.length === 2)
+    await vi.waitUntil(() => server.requests.length === 2)
     stop.abort(new Error('stopping'))
     await expect(asked).rejects.toThrow('stopping')
   })
@@ -357,7 +357,7 @@ describe('connections', () => {
         client.watch(configMaps, { resourceVersion: server.state.version, timeoutSeconds: 300, signal: stop.signal }),
       ),
     )
-    await until(() => server.openWatches === 40)
+    await vi.waitUntil(() => server.openWatches === 40)
     const before = server.connections.open
     const found = await Promise.all(Array.from({ length: 400 }, () => client.get(configMaps, key)))
     expect(found.filter((one) => one?.metadata.name === 'shop')).toHaveLength(400)
@@ -373,7 +373,7 @@ describe('connections', () => {
     const held = Array.from({ length: 100 }, () =>
       client.get(configMaps, { ...key, name: 'held' }, { signal: stop.signal }).catch((error: unknown) => error),
     )
-    await until(() => server.requests.filter(({ path }) => path.endsWith('/held')).length === 32)
+    await vi.waitUntil(() => server.requests.filter(({ path }) => path.endsWith('/held')).length === 32)
     await using other = disposable(clientOf(server.connection))
     expect(await other.get(configMaps, key, { deadlineMs: 5_000 })).toBeDefined()
     stop.abort()
@@ -419,11 +419,4 @@ function collect(watch: AsyncIterable<WatchEvent<ConfigMap>>): Collected<ConfigM
 
 function disposable(one: typeof client): typeof client & AsyncDisposable {
   return { ...one, [Symbol.asyncDispose]: () => one.close() }
-}
-
-async function until(isTrue: () => boolean): Promise<void> {
-  for (let tries = 0; !isTrue(); tries++) {
-    if (tries > 1_000) throw new Error(`not within 10 s: ${isTrue.toString()}`)
-    await realWorld.timers.sleep(10)
-  }
 }

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { realWorld } from '#common/ports/real-world.ts'
 import { createKubeClient } from '../client/http-kube-client.ts'
 import { labelValue } from './indexer.ts'
@@ -274,13 +274,7 @@ describe('against an API server on loopback', () => {
     const versions = (
       objects: readonly { readonly metadata: { readonly name: string; readonly resourceVersion?: string } }[],
     ): readonly string[] => objects.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`).sort()
-    for (
-      let tries = 0;
-      tries < 500 && versions(informer.list()).join() !== versions(server.state.all(kind)).join();
-      tries++
-    )
-      await realWorld.timers.sleep(10)
-    expect(versions(informer.list())).toEqual(versions(server.state.all(kind)))
+    await vi.waitFor(() => expect(versions(informer.list())).toEqual(versions(server.state.all(kind))))
     expect([...alive.values()].filter((times) => times !== 0 && times !== 1)).toEqual([])
     expect([...alive.values()].filter((times) => times === 1)).toHaveLength(informer.list().length)
     stop.abort(new Error('stop'))
@@ -300,8 +294,7 @@ describe('against an API server on loopback', () => {
     server.state.create(kind, 'prod', { metadata: { name: 'hidden' } })
     await realWorld.timers.sleep(20)
     server.deaf = false
-    for (let tries = 0; tries < 1_000 && informer.list().length === 0; tries++) await realWorld.timers.sleep(10)
-    expect(informer.list().map(({ metadata }) => metadata.name)).toEqual(['hidden'])
+    await vi.waitFor(() => expect(informer.list().map(({ metadata }) => metadata.name)).toEqual(['hidden']))
     stop.abort(new Error('stop'))
     await ended
     await client.close()

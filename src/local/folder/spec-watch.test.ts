@@ -25,7 +25,7 @@ test('A spec that is changed while it is watched is told once, and one that is g
   })
   const look = async () => {
     looks[0]?.()
-    await new Promise((resolve) => setTimeout(resolve, 30))
+    await expect.poll(() => watch.list()[0]?.underWayMs).toBeNull()
   }
   await look()
   expect(told).toEqual([])
