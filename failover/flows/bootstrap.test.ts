@@ -123,6 +123,22 @@ describe('existing data', () => {
     expect(behind).toMatchObject({ actions: [], blocked: true })
   })
 
+  it('is led by that one also where a replica was looked at later: the source has written on since its own look', () => {
+    const follows: ViewOverrides = {
+      server: {
+        executed: `${gtids('shop-0', 9)},${gtids('shop-2', 5)}`,
+        received: gtids('shop-2', 6),
+        readOnly: true,
+        channel: { sourceUuid: uuidOf('shop-2') },
+      },
+      stored: { promise: 0, revision: 0, assignment: null },
+    }
+    const open = { channel: null, readOnly: false, superReadOnly: false, offlineMode: false, received: '' }
+    const source = { server: { ...open, executed: `${gtids('shop-0', 9)},${gtids('shop-2', 4)}` } }
+    const views = { 'shop-0': follows, 'shop-1': follows, 'shop-2': { ...has(9), ...source } }
+    expect(committed(begin({ views }))).toMatchObject({ epoch: 1, primary: shop2 })
+  })
+
   it('that went separate ways is left to a person', () => {
     const decision = begin({
       views: { 'shop-1': has(9, `,${gtids('shop-1', 2)}`), 'shop-2': has(9, `,${gtids('shop-2', 3)}`) },

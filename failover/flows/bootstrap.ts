@@ -1,6 +1,7 @@
 import { counted, joined, say, type Sentence } from '#common/sentence/sentence.ts'
 import { areBeingStarted, startingAmong } from '../judge/election/starting.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
+import { extraOf } from '#topology/snapshot/comparison.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
@@ -193,7 +194,9 @@ function commitLeader(
   const union = live.reduce((all, { observation }) => all.union(holdsOf(observation)), GtidSet.empty)
   const source = live.find((view) => isSourceOfAll(view, live))
   const leaders = (source ? [source] : live).filter(
-    ({ name, observation }) => holdsOf(observation).contains(union) && ordinalOf(name) < wantedInstances(input),
+    (view) =>
+      ordinalOf(view.name) < wantedInstances(input) &&
+      (holdsOf(view.observation).contains(union) || (view === source && hasGivenAll(view, live))),
   )
   const leader = leaders.toSorted((a, b) => ordinalOf(a.name) - ordinalOf(b.name))[0]
   if (leader === undefined) {
@@ -219,6 +222,18 @@ function isSourceOfAll({ name, observation: { server } }: LiveView, live: readon
     return false
   const others = live.filter((view) => view.name !== name)
   return others.every(({ observation }) => observation.server?.channel?.sourceUuid === server.uuid)
+}
+
+/**
+ * The look at the source may be the older one, while clients write: replicas hold what that server issued since. A
+ * server that has promised is closed, and issues nothing more.
+ */
+function hasGivenAll(source: LiveView, live: readonly LiveView[]): boolean {
+  if (source.observation.stored.promise > 0) return false
+  return live.every((view) => {
+    const { errant, undecided } = extraOf(view.observation, source.observation)
+    return errant.isEmpty() && undecided.isEmpty()
+  })
 }
 
 function commitFirst(
