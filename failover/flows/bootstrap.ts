@@ -185,6 +185,10 @@ function lostLeader(live: readonly LiveView[]): InstanceName | undefined {
   return leader && leader.observation.stored.assignment === null && holders.length > 1 ? leader.name : undefined
 }
 
+/**
+ * Nobody writes to servers without a record, but for a source that was there before: the order of the looks matters for
+ * that source alone.
+ */
 function commitLeader(
   input: Beginning,
   live: readonly LiveView[],

@@ -30,6 +30,7 @@ export function bootstrapStep(input: DecisionInput): FlowStep {
   return restoreFirst(input, live) ?? commitLeader(input, live)
 }
 
+/** Servers without a record are closed, and in no group: the order of the looks does not matter. */
 function commitLeader(input: DecisionInput, live: readonly LiveView[]): FlowStep {
   const union = live.reduce((all, { observation }) => all.union(holdsOf(observation)), GtidSet.empty)
   const [leader] = live

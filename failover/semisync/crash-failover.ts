@@ -171,6 +171,7 @@ function couldElect(situation: Situation): boolean {
 
 /**
  * Some member of S that could lead holds everything in the dead primary's binlog, as far as its agent has read that.
+ * A dead server writes no more, and a member receives no more of it: an older look at the member shows less.
  */
 function tailIsHeld(situation: Situation): boolean {
   const tail = liveView(situation.snapshot, situation.record.primary)?.observation.binlogSet

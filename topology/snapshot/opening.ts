@@ -4,7 +4,7 @@ import { parseGtidSet } from '../gtid/gtid-set.ts'
 import { holdsOf } from './holdings.ts'
 import type { Observation } from './observation.ts'
 
-/** What an instance has received and not executed yet. A primary applies all of that before it opens. */
+/** What an instance has received and not executed yet, by one look. A primary applies all of that before it opens. */
 export function leftToApply(seen: Observation): GtidSet {
   return holdsOf(seen).subtract(parseGtidSet(seen.server?.executed ?? ''))
 }

@@ -81,7 +81,10 @@ function holdersOf(situation: Situation, lacks: GtidSet): readonly Holder[] {
     .toSorted((one, other) => other.holds.count() - one.holds.count())
 }
 
-/** Its binlogs hold what it has executed and not purged. */
+/**
+ * Binlogs hold what their server has executed and not purged, by one look. The primary's look may be the older one: the
+ * archive has less of a hole by now, and what is shipped twice does no harm.
+ */
 function heldBy({ observation: { server } }: LiveView, lacks: GtidSet): GtidSet {
   if (server === null) return GtidSet.empty
   return lacks.intersect(parseGtidSet(server.executed)).subtract(parseGtidSet(server.purged))

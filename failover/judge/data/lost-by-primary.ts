@@ -43,7 +43,7 @@ function witnesses({ snapshot, record }: Situation, primary: LiveView): readonly
   return record.syncSet.flatMap((member) => liveView(snapshot, member) ?? []).filter((view) => view !== primary)
 }
 
-/** What the server of the primary issued, where the member was connected to that server last. */
+/** What the server of the primary issued, by one look at a member that was connected to that server last. */
 function receivedFrom({ observation }: LiveView, primary: LiveView): GtidSet {
   const channel = observation.server?.channel
   if (channel == null || channel.sourceUuid === '' || channel.sourceHost !== primary.host) return GtidSet.empty

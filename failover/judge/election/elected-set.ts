@@ -53,7 +53,7 @@ export function isMeasure(record: ClusterRecord, { observation }: LiveView): boo
   return lackedByPrimary(record, observation).isEmpty()
 }
 
-/** The primary holds its set, as far as is known of it. */
+/** The primary holds its set, by its newest look. The set does not change within an epoch: an older look holds less. */
 export function holdsElected(record: ClusterRecord, observation: Observation): boolean {
   return lackedByPrimary(record, observation).isEmpty() && holdsOf(observation).contains(electedSetOf(record))
 }

@@ -27,7 +27,8 @@ export function deafnessAfter(
 /**
  * What sessions of the primary wait for although as many replicas hold that as must acknowledge it, and their
  * connections are there. Empty for nothing. For a moment this is so after each write; where it stays so for the same
- * transactions, the primary's server does not hear its replicas.
+ * transactions, the primary's server does not hear its replicas. The look at the primary may be the older one: that
+ * sessions wait may be over, and so the same has to be seen again and again.
  */
 function heldAndWaitedFor(record: ClusterRecord, snapshot: Snapshot): GtidSet {
   const seen = liveView(snapshot, record.primary)?.observation

@@ -104,7 +104,10 @@ function leftOf({ snapshot }: Situation, member: MemberId): number {
   return view === undefined ? Infinity : leftToApply(view.observation).count()
 }
 
-/** Why an instance is not elected in its place, to be read behind its name; null where it can be. */
+/**
+ * Why an instance is not elected in its place, to be read behind its name; null where it can be. By an older look an
+ * instance lacks more: whoever asks looks again.
+ */
 function whyNot(situation: Situation, name: InstanceName, most: number): Sentence | null {
   const { record, snapshot } = situation
   const member = record.syncSet.find((one) => instanceOf(one) === name)

@@ -67,7 +67,8 @@ function whyFromBackup(situation: Situation, view: LiveView, primary: LiveView, 
 /**
  * A copy of much data slows the writes of its donor down for minutes. Where the primary is the only donor, and takes
  * writes, a backup spares it that: if no more was written since than an empty instance would apply anyhow. A primary
- * whose writes wait for replicas is copied: the sooner one is back the better.
+ * whose writes wait for replicas is copied: the sooner one is back the better. The primary looks at the store more
+ * seldom than at itself: a newer backup makes less of what was written since.
  */
 function whySparePrimary(situation: Situation, primary: LiveView): Sentence | null {
   const { record, snapshot, spec } = situation
