@@ -53,8 +53,8 @@ export interface PluginNeed extends Named {
 /** What performance_schema is to tell of. Anybody with UPDATE there may switch that off, until the next start. */
 export interface SightNeed extends Named {
   readonly kind: 'sight'
-  readonly table: 'setup_instruments' | 'setup_consumers'
-  /** As LIKE takes it. */
+  readonly table: 'setup_instruments' | 'setup_consumers' | 'setup_actors'
+  /** As LIKE takes it; of actors '%': all sessions are seen, or some are not. */
   readonly pattern: string
 }
 
@@ -134,6 +134,13 @@ const sights: readonly SightNeed[] = [
   sight('consumer', 'thread_instrumentation', say`the grace of sessions in a switchover`),
   sight('consumer', 'events_statements_current', say`the grace of statements in a switchover`),
   sight('consumer', 'events_transactions_current', say`the grace of transactions in a switchover`),
+  {
+    kind: 'sight',
+    what: say`the sight of all sessions (setup_actors)`,
+    for: say`events that are disabled, and the grace of sessions in a switchover`,
+    table: 'setup_actors',
+    pattern: '%',
+  },
 ]
 
 /** In the order in which they are put right: fingerprints of accounts are kept in a table. */

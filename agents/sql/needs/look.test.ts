@@ -91,6 +91,15 @@ describe('What an agent sees of locks and statements (performance_schema)', () =
     expect(changes).toHaveLength(1)
     expect(changes[0]).toContain(`UPDATE performance_schema.${table} SET ENABLED = 'YES'`)
   })
+
+  it('sees all sessions again where a hand had it see some of them, those that are open among them', async () => {
+    const { needs, changes } = server(['%'])
+    expect((await needs.lacks()).map(({ what }) => String(what))).toEqual(['the sight of all sessions (setup_actors)'])
+    await needs.supply({ schema: false })
+    expect(changes.map((change) => /performance_schema\.(\w+)/.exec(change)?.[1])).toEqual([
+      ...['setup_actors', 'setup_actors', 'threads'],
+    ])
+  })
 })
 
 it('A plugin that is not active is named, with the start that loads it again; nothing is changed for it', async () => {
