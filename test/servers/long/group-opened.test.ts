@@ -72,6 +72,24 @@ it('A secondary that was opened, written to and closed again between two looks i
   for (const name of all) expect(await keptAt(name)).toBe(await keptAt(primary!))
 }, 400_000)
 
+it('Both secondaries that are opened at once are seeded one after the other, and the primary serves meanwhile', async () => {
+  const cluster = shop.current
+  const { epoch, primary } = await cluster.whole()
+  const opened = await cluster.replicas()
+  const since = new Map(await Promise.all(opened.map(async (name) => [name, await lengthOfLog(name)] as const)))
+  const writer = await Writer.start(cluster)
+  await Promise.all(
+    opened.map((name, at) =>
+      byHand(cluster, name, ...opens, 'set sql_log_bin = 0', `update app.kept set value = ${at}`),
+    ),
+  )
+  for (const name of opened) await isMadeAgain(name, since.get(name) ?? 0)
+  expect(await cluster.whole(3, 240_000)).toMatchObject({ epoch, primary })
+  for (const name of opened) expect(await keptAt(name)).toBe(await keptAt(primary!))
+  await writer.next()
+  expect(await writer.check()).toMatchObject(nothingLost)
+}, 600_000)
+
 it('A secondary in doubt is elected last, and nobody switches over to it', async () => {
   const cluster = shop.current
   const { primary } = await cluster.whole()
