@@ -50,7 +50,7 @@ export class RedisConnection {
       return await work(opened.client)
     } catch (error) {
       giveUp()
-      throw withoutSecrets(error)
+      throw withoutSecrets(isTooLate(error) ? this.#tooLate() : error)
     } finally {
       signal.removeEventListener('abort', giveUp)
     }
@@ -104,7 +104,10 @@ export class RedisConnection {
     client.on('error', (error) => {
       reason ??= error
     })
-    const tooLate = realTimers.after(this.#options.deadlineMs, () => client.disconnect())
+    const tooLate = realTimers.after(this.#options.deadlineMs, () => {
+      reason ??= this.#tooLate()
+      client.disconnect()
+    })
     try {
       await client.connect()
       const opened = await this.#prepare(client)
@@ -113,10 +116,15 @@ export class RedisConnection {
       return opened
     } catch (error) {
       client.disconnect()
-      throw withoutSecrets(reason ?? error)
+      const why = reason ?? error
+      throw withoutSecrets(isTooLate(why) ? this.#tooLate() : why)
     } finally {
       tooLate.cancel()
     }
+  }
+
+  #tooLate(): Error {
+    return new Error(`no answer within ${this.#options.deadlineMs} ms`)
   }
 
   async #prepare(client: Redis): Promise<Opened> {
@@ -173,6 +181,11 @@ async function configOf(client: Redis, place: string): Promise<Record<string, st
       say`${place} does not tell whether it is safe (${described(error)}): ACL SETUSER <user> +config|get +info +pubsub|numsub +client|id +client|kill.`,
     )
   }
+}
+
+/** Which of the deadlines of one length ends first is a matter of a millisecond: all of them are told in one way. */
+function isTooLate(error: unknown): boolean {
+  return /^(Command timed out|connect ETIMEDOUT)/.test(describeError(error))
 }
 
 /** ioredis hangs the command with its arguments on its errors; that of a refused login holds the password. */
