@@ -1,4 +1,4 @@
-import { counted, reported, say, text, type Sentence } from '#common/sentence/sentence.ts'
+import { counted, duration, reported, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import type { Assignment, GroupTask } from '#failover/protocol/assignment.ts'
 import { seedsFor, turnMs, turnOf } from './join-turn.ts'
 import { agreedOn } from '#failover/settings/runtime.ts'
@@ -17,6 +17,13 @@ import type { NextPass, Step } from './steps.ts'
 
 /** `group_replication_member_weight` is 50 unless somebody says otherwise: then the server uuid decides. */
 const usualWeight = 50
+
+/**
+ * A group opens the member that it elects within milliseconds, once all that was received is applied. Where that does
+ * not happen the agent does: the action of the group can be switched off by hand, and is not found under the SQL mode
+ * PAD_CHAR_TO_FULL_LENGTH (both seen on 9.7).
+ */
+const groupOpensMs = 2_000
 
 /** A member of a replication group, what it is told, and what its server says. */
 export interface Membership {
@@ -275,6 +282,20 @@ function opensAsPrimary(view: View, member: Membership): NextPass {
       ],
       next: 'after a look',
     }
+  return isBehind || group.certifying > 0 ? waitsForGroup(view, member) : opensForGroup(view, member)
+}
+
+function opensForGroup(view: View, member: Membership): NextPass {
+  const { viewId } = member.group
+  const since = view.course.electedSince
+  if (since?.viewId !== viewId)
+    return { ...waitsForGroup(view, member), now: [{ fact: 'elected', viewId, atMs: view.nowMs }] }
+  if (view.nowMs - since.atMs < groupOpensMs) return waitsForGroup(view, member)
+  const sentence = say`the group elected this member and left the server read-only for ${duration(groupOpensMs)}: its agent opens the server`
+  return { steps: [{ do: 'open' }, { do: 'outdate' }, notice('Opened', sentence)], next: 'after a look' }
+}
+
+function waitsForGroup(view: View, member: Membership): NextPass {
   const { lockedBy } = view.guards
   const behind = lockedBy === null ? '' : say`: ${lockedBy}`
   return { ...waits(member, say`elected by the group: it applies what it received before${behind}`), next: 'soon' }

@@ -95,7 +95,7 @@ describe('A setting of a group', () => {
 it('Every setting that is watched is managed or has a choice of values, and its value is the one of the configuration file', () => {
   const config = anAgentConfig()
   const valuesIn = (wanted: ReturnType<typeof wantedAtRuntime>) =>
-    Object.fromEntries([...wanted].map(([name, { value }]) => [name, value]))
+    Object.fromEntries([...wanted].map(([name, { valueFor }]) => [name, valueFor('')]))
   const wanted = wantedAtRuntime({ ...config, ...volumeLayout(config.volume), serverId: 35 })
   // While it is otherwise, a session of a client that begins cannot write.
   expect([...wanted].filter(([, { refusesWrites }]) => refusesWrites).map(([name]) => name)).toEqual([
@@ -123,7 +123,22 @@ it('Every setting that is watched is managed or has a choice of values, and its 
 it('A setting with a choice of values is left as people set it, and put right where the value is none of these', () => {
   const config = anAgentConfig()
   const packet = wantedAtRuntime({ ...config, ...volumeLayout(config.volume) }).get('max_allowed_packet')
-  expect([packet?.isRight('134217728'), packet?.isRight('1024'), packet?.value]).toEqual([true, false, '67108864'])
+  expect([packet?.isRight('134217728'), packet?.isRight('1024'), packet?.valueFor('1024')]).toEqual([
+    true,
+    false,
+    '67108864',
+  ])
+})
+
+it('A word that a list must not have is taken out of the list, in mode group, and the rest stays as people set it', () => {
+  const config = anAgentConfig()
+  const wantedIn = (mode: 'semisync' | 'group') =>
+    wantedAtRuntime({ ...config, ...volumeLayout(config.volume), mode }).get('sql_mode')
+  expect(wantedIn('semisync')).toBeUndefined()
+  const wanted = wantedIn('group')
+  const seen = 'PIPES_AS_CONCAT,PAD_CHAR_TO_FULL_LENGTH,ANSI'
+  expect([wanted?.isRight(seen), wanted?.valueFor(seen)]).toEqual([false, 'PIPES_AS_CONCAT,ANSI'])
+  expect(['', 'PIPES_AS_CONCAT,ANSI'].map((one) => wanted?.isRight(one))).toEqual([true, true])
 })
 
 it('The settings that durability rests on are known', () => {

@@ -125,6 +125,8 @@ export const facts = {
   unmade: ({ stage }: { stage: Stage['is'] }, _: Known, life: Life) => unmade(life, stage),
   /** How long it takes until writes are taken is counted for each epoch. */
   openingBegan: (openingSince: NonNullable<Course['openingSince']>): Change => ({ course: { openingSince } }),
+  /** By its group, which has not opened the server yet. */
+  elected: (electedSince: NonNullable<Course['electedSince']>): Change => ({ course: { electedSince } }),
   /** The server waits for replicas: another one would wait for them too. */
   openingWaits: (): Change => ({ course: { openingSince: null } }),
   opened: (made: { stage: Stage }): Change => ({

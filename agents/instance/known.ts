@@ -76,6 +76,8 @@ export interface Course {
   readonly converged: { readonly revision: number; readonly done: boolean; readonly sentence: Said }
   /** Since when the primary of this epoch does not take writes because it opens; null once it does. */
   readonly openingSince: { readonly epoch: number; readonly atMs: number } | null
+  /** The view by which its group elected this instance, and since when the server was seen read-only in that view. */
+  readonly electedSince: { readonly viewId: string; readonly atMs: number } | null
   /**
    * Its server ended while it was primary, or perhaps before this run of the agent: opening it again needs a marker
    * first.
@@ -256,6 +258,7 @@ export function nothingKnown(nowMs: number): Known {
       receiverKept: false,
       converged: { revision: 0, done: false, sentence: say`starting` },
       openingSince: null,
+      electedSince: null,
       reopening: false,
       binlogSet: null,
       pointedTo: null,

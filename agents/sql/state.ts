@@ -163,7 +163,10 @@ export class StateReader {
       ? wanted
       : new Map([
           ...wanted,
-          ['server_id', { value, isRight: (seen: string) => seen === value, refusesWrites: false }] as const,
+          [
+            'server_id',
+            { valueFor: () => value, isRight: (seen: string) => seen === value, refusesWrites: false },
+          ] as const,
         ])
   }
 
@@ -225,9 +228,9 @@ interface ForeignTables {
 }
 
 function changedIn(row: Row | undefined, wanted: Wanted): Pick<ServerState, 'changedSettings'> {
-  const changed = [...wanted].flatMap(([name, { value, isRight, refusesWrites }]): readonly ChangedSetting[] => {
+  const changed = [...wanted].flatMap(([name, { valueFor, isRight, refusesWrites }]): readonly ChangedSetting[] => {
     const seen = textOf(row, name)
-    return isRight(seen) ? [] : [{ name, seen, wanted: value, ...(refusesWrites && { refusesWrites: true }) }]
+    return isRight(seen) ? [] : [{ name, seen, wanted: valueFor(seen), ...(refusesWrites && { refusesWrites: true }) }]
   })
   return changed.length === 0 ? {} : { changedSettings: changed }
 }

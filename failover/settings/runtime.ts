@@ -30,7 +30,7 @@ export function isAgreedOn(name: string): boolean {
 
 /** What a watched setting of one server is to be. */
 export interface Wanted {
-  readonly value: string
+  readonly valueFor: (seen: string) => string
   readonly isRight: (seen: string) => boolean
   /** While it is otherwise, writes of clients are refused. */
   readonly refusesWrites: boolean
@@ -40,6 +40,9 @@ export interface Wanted {
 export function wantedAtRuntime(facts: ServerFacts): ReadonlyMap<string, Wanted> {
   return new Map(
     rows.flatMap((row) => {
+      const { mode, without } = row.watched
+      if (mode !== undefined && mode !== facts.mode) return []
+      if (without !== undefined) return [[row.name, wantedWithout(without)] as const]
       const value = row.watched.to ?? (typeof row.value === 'function' ? row.value(facts) : row.value)
       return value === undefined ? [] : [[row.name, wantedBy(row, value)] as const]
     }),
@@ -65,8 +68,17 @@ const ofAdopted: ReadonlySet<string> = new Set([
 
 function wantedBy({ only, watched }: WatchedSetting, value: string): Wanted {
   return {
-    value,
+    valueFor: () => value,
     isRight: (seen) => (only === undefined ? isSameValue(seen, value) : allows(only, seen)),
     refusesWrites: watched.refusesWrites === true,
   }
+}
+
+function wantedWithout(word: string): Wanted {
+  const rest = (seen: string): string =>
+    seen
+      .split(',')
+      .filter((one) => one !== word)
+      .join()
+  return { valueFor: rest, isRight: (seen) => rest(seen) === seen, refusesWrites: false }
 }

@@ -47,11 +47,18 @@ export const bindingAgents: readonly Setting[] = [
   binding('wait_timeout', '1', 'wait_timeout = 31536000'),
   binding('net_read_timeout', '1', 'net_read_timeout = 30'),
   binding('net_write_timeout', '1', 'net_write_timeout = 60'),
-  binding(
-    'sql_mode',
-    'ANSI,NO_BACKSLASH_ESCAPES,PAD_CHAR_TO_FULL_LENGTH,HIGH_NOT_PRECEDENCE,TRADITIONAL',
-    "sql_mode = ''",
-  ),
+  {
+    ...within(
+      'sql_mode',
+      { like: /^(?!.*PAD_CHAR_TO_FULL_LENGTH)/i, words: 'any list without PAD_CHAR_TO_FULL_LENGTH' },
+      'under that mode a group neither opens the primary that it elects nor takes a member in',
+    ),
+    watched: { without: 'PAD_CHAR_TO_FULL_LENGTH', mode: 'group' },
+    bindsAgents: {
+      worst: 'ANSI,NO_BACKSLASH_ESCAPES,PAD_CHAR_TO_FULL_LENGTH,HIGH_NOT_PRECEDENCE,TRADITIONAL',
+      session: "sql_mode = ''",
+    },
+  },
   binding('sql_safe_updates', 'ON', 'sql_safe_updates = 0'),
   binding('max_join_size', '1', 'max_join_size = 18446744073709551615'),
   binding('sql_big_selects', 'OFF', 'sql_big_selects = 1'),

@@ -63,6 +63,10 @@ export type Values =
 export interface Watched {
   /** The value to put right: that of `my.cnf` unless given. */
   readonly to?: string
+  /** The word to take out of a list; the rest of the list stays as people have set it. */
+  readonly without?: string
+  /** Watched in this mode alone. */
+  readonly mode?: ModeName
   /** With another value, what was committed may be nowhere after a crash, or its order proves nothing. */
   readonly restsDurability?: true
   /** With another value, writes of the sessions of clients that begin then are refused. */

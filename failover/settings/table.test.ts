@@ -12,7 +12,11 @@ it('Every setting has one row, and a reason in words', () => {
 it('Only free settings have a choice of values, and what is watched has a value to put right', () => {
   expect(settingsTable.filter(({ kind, only }) => only !== undefined && kind !== 'free')).toEqual([])
   const watched = settingsTable.filter((row) => row.watched !== undefined)
-  expect(watched.filter((row) => row.watched?.to === undefined && row.value === undefined)).toEqual([])
+  expect(
+    watched.filter(
+      (row) => row.watched?.to === undefined && row.watched?.without === undefined && row.value === undefined,
+    ),
+  ).toEqual([])
   expect(watched.filter(({ kind, only }) => kind === 'refused' || (kind === 'free' && only === undefined))).toEqual([])
 })
 

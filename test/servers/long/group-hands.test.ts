@@ -100,3 +100,19 @@ it.each(['the primary', 'another member'])(
     expect(await writer.check()).toMatchObject(nothingLost)
   },
 )
+
+it('A group whose action that opens a primary is switched off has the elected one opened by its agent', async () => {
+  const cluster = shop.current
+  const { primary } = await cluster.whole()
+  const writer = await Writer.start(cluster)
+  const action = "'mysql_disable_super_read_only_if_primary', 'AFTER_PRIMARY_ELECTION'"
+  await byHand(cluster, primary!, `select group_replication_disable_member_action(${action})`)
+  await cluster.fault(primary!, 'kill-mysqld')
+  await isAway(primary!)
+  const after = await cluster.whole()
+  expect(after.primary).not.toBe(primary)
+  await said(after.primary!, /the group elected this member and left the server read-only/)
+  await byHand(cluster, after.primary!, `select group_replication_enable_member_action(${action})`)
+  await writer.next()
+  expect(await writer.check()).toMatchObject(nothingLost)
+})
