@@ -88,6 +88,8 @@ function servicesOf(configuration: LifecycleConfiguration, parts: Parts): readon
   const { probes } = configuration
   const { environment, log, options, kill, registry } = parts
   const { actions, builtIn } = mergeBuiltIn(configuration.actions, registry)
+  // First: what throws here must not leave pipes open, since a start that failed is tried again without an end.
+  const teller = tellerOf(environment, { world: realWorld, log, isNeeded: probes.length > 0 })
   const [http, groups] = [new HttpCaller(), groupsOf(configuration.actions, log)]
   const runner = new ActionRunner({
     world: realWorld,
@@ -107,7 +109,6 @@ function servicesOf(configuration: LifecycleConfiguration, parts: Parts): readon
     check: (...call) => runner.check(...call),
     run: (...call) => runner.run(...call),
   })
-  const teller = tellerOf(environment, { world: realWorld, log, isNeeded: probes.length > 0 })
   return [
     runningService(runner, http, groups),
     httpService(desk, parts),
