@@ -3,6 +3,7 @@ import { described } from '#common/errors/errors.ts'
 import { refusal, type ActionResult } from '../wire/calls.ts'
 import type { GrpcAction } from '../wire/definitions.ts'
 import { fillTemplate } from './template.ts'
+import { signalWithin } from './time-signal.ts'
 
 export interface GrpcLimits {
   readonly deadlineMs: number | null
@@ -25,8 +26,7 @@ export async function runGrpc(
       return refusal(filled.isSyntax ? 'notImplemented' : 'badRequest', say`grpc.request.${name}: ${filled.wrong}`)
     request[name] = filled.text
   }
-  const deadline = limits.deadlineMs === null ? [] : [AbortSignal.timeout(Math.ceil(limits.deadlineMs))]
-  const signal = AbortSignal.any([limits.signal, ...deadline])
+  const signal = signalWithin(limits.deadlineMs, limits.signal)
   try {
     // HTTP/2 and protocol buffers take memory, which an agent without such an action spares.
     const { callGrpc } = await import('../grpc/grpc-action.ts')

@@ -4,6 +4,7 @@ import { described } from '#common/errors/errors.ts'
 import { refusal, succeeded, type ActionResult } from '../wire/calls.ts'
 import type { HttpAction } from '../wire/definitions.ts'
 import { fillTemplate } from './template.ts'
+import { signalWithin } from './time-signal.ts'
 
 export interface HttpLimits {
   readonly deadlineMs: number | null
@@ -29,8 +30,7 @@ export class HttpCaller {
   async call(action: HttpAction, values: Values, limits: HttpLimits): Promise<ActionResult> {
     const filled = filledRequest(action, values)
     if ('ok' in filled) return filled
-    const deadline = limits.deadlineMs === null ? [] : [AbortSignal.timeout(Math.ceil(limits.deadlineMs))]
-    const signal = AbortSignal.any([limits.signal, ...deadline])
+    const signal = signalWithin(limits.deadlineMs, limits.signal)
     try {
       return await this.#send(filled, limits.outputBytes, signal)
     } catch (error) {

@@ -9,15 +9,19 @@ import { bash, saidBy, testingActions } from '../testing.ts'
 import type { Action, HttpAction } from '../wire/definitions.ts'
 import { fillTemplate, unsupportedIn } from './template.ts'
 
-async function aPage(answer: (request: IncomingMessage, body: string) => readonly [number, string] | undefined) {
+async function aPage(
+  answer: (request: IncomingMessage, body: string) => readonly [number, string] | undefined,
+  afterMs = 0,
+) {
   const server = createServer((request, response) => {
     let body = ''
     request.on('data', (chunk: Buffer) => (body += chunk.toString()))
-    request.on('end', () => {
+    const respond = (): void => {
       const answered = answer(request, body)
       if (answered?.[0] === 307) response.setHeader('location', answered[1] || '/moved')
       if (answered !== undefined) response.writeHead(answered[0]).end(answered[1])
-    })
+    }
+    request.on('end', () => (afterMs === 0 ? respond() : setTimeout(respond, afterMs)))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
@@ -87,6 +91,15 @@ describe('an HTTP action', () => {
     const port = await aPage(() => undefined)
     expect(await call({ port }, { timeoutSeconds: 1 })).toMatchObject({ error: 'timedOut' })
     expect(saidBy(await call({ port: '1' }))).toMatch(/^http request failed, error: .*ECONNREFUSED.*: failed$/)
+  })
+
+  it('may take as long as a caller can say, where nobody waits', async () => {
+    const port = await aPage((_request, body) => [200, body], 50)
+    const { runner, http: caller } = testingActions([])
+    onTestFinished(() => caller.close())
+    const action = { name: 'a', http: { port, method: 'POST', body: 'done' } }
+    const result = await runner.run(action, { action: 'a', timeoutSeconds: 2_147_483_647 }, 'nonBlocking')
+    expect(saidBy(result)).toBe('done')
   })
 
   it('fails for more output than is allowed', async () => {
