@@ -7,7 +7,7 @@ export type Parameters = Readonly<Record<string, string>>
 export interface Patience {
   /** Milliseconds; null for no limit. */
   readonly deadlineMs: number | null
-  /** Aborted when the agent stops. */
+  /** Aborted when the agent stops, and when the time is over. */
   readonly signal: AbortSignal
 }
 

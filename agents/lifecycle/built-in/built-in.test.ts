@@ -7,6 +7,8 @@ import { refusal, succeeded, type ErrorName } from '../wire/calls.ts'
 import type { Action } from '../wire/definitions.ts'
 import type { BuiltInAction } from './built-in-action.ts'
 import { mergeBuiltIn, registryOf } from './registry.ts'
+import { runBuiltIn } from './run-built-in.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
 
 function says(name: string, text: string): BuiltInAction {
   return { name, run: async () => succeeded(Buffer.from(text)) }
@@ -55,6 +57,20 @@ describe('a built-in action', () => {
   it('that does not end in its time is answered with timedOut', async () => {
     const { desk } = deskOver([], [{ name: 'a', run: () => new Promise(() => undefined) }])
     expect(await desk.call({ action: 'a', timeoutSeconds: 1 })).toEqual(refusal('timedOut'))
+  })
+
+  it('hears that its time is over, as nobody hears what it says later', async () => {
+    const world = virtualWorld()
+    const heard: string[] = []
+    const slow: BuiltInAction = {
+      name: 'a',
+      run: (_given, { signal }) => new Promise(() => signal.addEventListener('abort', () => heard.push('over'))),
+    }
+    const signal = new AbortController().signal
+    const called = runBuiltIn(slow, {}, { deadlineMs: 1_000, signal, timers: world.timers })
+    await world.advance(1_000)
+    expect(await called).toEqual(refusal('timedOut'))
+    expect(heard).toEqual(['over'])
   })
 
   it('that is under way when the agent stops is answered for', async () => {

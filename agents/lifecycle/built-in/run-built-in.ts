@@ -6,20 +6,25 @@ import type { BuiltInAction, Parameters, Patience } from './built-in-action.ts'
 
 /**
  * Runs a built-in action within its time. Never rejects. An action that does not end in time, or before the agent
- * stops, is answered for at once. A statement that the action has sent to a server may still come to its end there, and
- * the answer does not claim otherwise.
+ * stops, is answered for at once, and hears so: what the action has not begun by then, nobody waits for. A statement
+ * that the action has sent to a server may still come to its end there, and the answer does not claim otherwise.
  */
 export async function runBuiltIn(
   action: BuiltInAction,
   parameters: Parameters,
   { deadlineMs, signal, timers }: Patience & Pick<World, 'timers'>,
 ): Promise<ActionResult> {
-  const given = Promise.withResolvers<ActionResult>()
-  const stops = (): void => given.resolve(refusal('failed', say`the agent is stopping`))
   if (signal.aborted) return refusal('failed', say`the agent is stopping`)
+  const given = Promise.withResolvers<ActionResult>()
+  const over = new AbortController()
+  const answer = (result: ActionResult): void => {
+    given.resolve(result)
+    over.abort(new Error('the call is answered'))
+  }
+  const stops = (): void => answer(refusal('failed', say`the agent is stopping`))
   signal.addEventListener('abort', stops)
-  const timer = deadlineMs === null ? undefined : timers.after(deadlineMs, () => given.resolve(refusal('timedOut')))
-  const ran = action.run(parameters, { deadlineMs, signal }).catch(failureOf)
+  const timer = deadlineMs === null ? undefined : timers.after(deadlineMs, () => answer(refusal('timedOut')))
+  const ran = action.run(parameters, { deadlineMs, signal: over.signal }).catch(failureOf)
   try {
     return await Promise.race([ran, given.promise])
   } finally {

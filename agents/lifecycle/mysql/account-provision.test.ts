@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '#agents/testing.ts'
 import { settable } from '#agents/testing-known.ts'
 import { runBuiltIn } from '../built-in/run-built-in.ts'
+import type { World } from '#common/ports/ports.ts'
 import { realWorld } from '#common/ports/real-world.ts'
+import { virtualWorld } from '#common/ports/testing-world.ts'
 import { accountProvision } from './account-provision.ts'
 import { accountStatements } from './account-statements.ts'
 
@@ -76,12 +78,16 @@ describe('statements of an account', () => {
   })
 })
 
-async function provision(server: ScriptedServer, assignment: typeof primaryOfEpoch3 | typeof replicaOfEpoch3) {
+async function provision(
+  server: ScriptedServer,
+  assignment: typeof primaryOfEpoch3 | typeof replicaOfEpoch3,
+  { timers }: Pick<World, 'timers'> = realWorld,
+) {
   const parts = await testParts(server)
   await parts.file.update({ promise: 3, assignment })
   const action = accountProvision(parts)
   const parameters = { KB_ACCOUNT_NAME: wish.name, KB_ACCOUNT_PASSWORD: wish.password, KB_ACCOUNT_STATEMENT: statement }
-  const patience = { deadlineMs: 1_000, signal: new AbortController().signal, timers: realWorld.timers }
+  const patience = { deadlineMs: 1_000, signal: new AbortController().signal, timers }
   return { parts, call: () => runBuiltIn(action, parameters, patience) }
 }
 
@@ -115,6 +121,24 @@ describe('accountProvision', () => {
     }
     await call()
     expect(mayGoOn).toEqual([true, false])
+  })
+
+  it('makes no account whose caller was told meanwhile that the time is over', async () => {
+    const world = virtualWorld()
+    const server = new ScriptedServer(aServerState())
+    const { call } = await provision(server, primaryOfEpoch3, world)
+    const { promise: acknowledged, resolve: acknowledge } = Promise.withResolvers<undefined>()
+    let begun = 0
+    server.provisionAccount = async () => {
+      begun += 1
+      await acknowledged
+    }
+    const calls = [call(), call()]
+    await world.advance(1_000)
+    expect(await Promise.all(calls)).toMatchObject([{ error: 'timedOut' }, { error: 'timedOut' }])
+    acknowledge(undefined)
+    await world.settle()
+    expect(begun).toBe(1)
   })
 
   it('makes one account after the other', async () => {

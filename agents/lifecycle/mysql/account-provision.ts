@@ -42,7 +42,8 @@ async function provision(parts: ProvisionParts, parameters: Parameters, patience
       say`accounts are made at the primary, and ${parts.config.instance} is not: ${why}`,
     )
   }
-  if (patience.signal.aborted) return refusal('failed', say`the agent is stopping`)
+  // While its turn had not come. The caller is answered, and may have asked for something else since.
+  if (patience.signal.aborted) return refusal('timedOut')
   const deadlineMs = patience.deadlineMs ?? patienceMs
   const mayGoOn = (): boolean => roleOf(parts).is === 'primary' && !patience.signal.aborted
   await parts.server.provisionAccount(name, statements, { deadlineMs, mayGoOn })
