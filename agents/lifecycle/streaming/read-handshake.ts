@@ -1,13 +1,17 @@
 import type { Socket } from 'node:net'
 import { describeError } from '#common/errors/errors.ts'
+import type { Timers } from '#common/ports/ports.ts'
 import { readActionRequest } from '../wire/action-request.ts'
 import type { StreamRequest } from '../wire/calls.ts'
 import { longestHandshake, ObjectEnd } from './object-end.ts'
 
 const handshakeMs = 10_000
 
-/** The request at the beginning of a connection. Rejects for anything else, and after ten seconds. */
-export async function readHandshake(socket: Socket): Promise<StreamRequest> {
+/**
+ * The request at the beginning of a connection. Rejects for anything else, and after ten seconds, however much came: a
+ * client that sends a byte now and then has one of few places.
+ */
+export async function readHandshake(socket: Socket, timers: Timers): Promise<StreamRequest> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const [scanner, chunks]: [ObjectEnd, Buffer[]] = [new ObjectEnd(), []]
   let size = 0
@@ -25,11 +29,12 @@ export async function readHandshake(socket: Socket): Promise<StreamRequest> {
   socket.on('data', take)
   socket.once('close', () => reject(new Error('it went away before its request')))
   socket.once('end', () => reject(new Error('it ended before its request')))
-  socket.setTimeout(handshakeMs, () => reject(new Error(`no request came within ${handshakeMs / 1_000} s`)))
+  const late = (): void => reject(new Error(`no request came within ${handshakeMs / 1_000} s`))
+  const timer = timers.after(handshakeMs, late)
   try {
     return requestIn(await promise)
   } finally {
-    socket.setTimeout(0)
+    timer.cancel()
     socket.off('data', take)
     // Read on, so that the end of the connection is seen.
     socket.resume()

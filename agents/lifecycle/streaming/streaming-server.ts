@@ -55,7 +55,7 @@ export function createStreamingServer(parts: StreamingParts): StreamingServer {
     sockets.add(socket)
     waiting.add(socket)
     socket.once('close', () => sockets.delete(socket))
-    const served = readHandshake(socket)
+    const served = readHandshake(socket, parts.world.timers)
       .finally(() => waiting.delete(socket))
       .then((request) => stream(socket, request, parts))
       .catch((error: unknown) => refuse(socket, error, parts.log))
