@@ -133,6 +133,16 @@ describe('A new replica', () => {
     })
   })
 
+  it('is the first of an owner whose status has none yet, as Go writes an empty list', () => {
+    const owner = anOwner({ [marks.replicasStatus]: '{"replicas":3,"status":null}' })
+    const decision = decided(workerSaid(finished), { owner })
+    expect(decision.changes.map(({ key }) => key.name)).toEqual(['db-env', 'db'])
+    expect(statusAfter(decision)).toEqual({
+      replicas: 3,
+      status: [{ ...rest, provisioned: true, dataLoaded: true }],
+    })
+  })
+
   it('of which the same is said again changes nothing', () => {
     const done = { replicas: 3, status: [{ ...rest, provisioned: true, dataLoaded: true }] }
     const owner = anOwner({ [marks.replicasStatus]: JSON.stringify(done) })
@@ -193,6 +203,18 @@ describe('Nothing changes', () => {
       'where the status of replicas is no JSON',
       workerSaid(finished),
       { owner: anOwner({ [marks.replicasStatus]: 'x' }) },
+      'TaskNotUnderstood',
+    ],
+    [
+      'where the record is a list of something else',
+      workerSaid(finished),
+      { environment: { ...environment(), data: { [taskKey]: '[null]' } } },
+      'TaskNotUnderstood',
+    ],
+    [
+      'where the status of replicas is a list of something else',
+      workerSaid(finished),
+      { owner: anOwner({ [marks.replicasStatus]: '{"status":[null]}' }) },
       'TaskNotUnderstood',
     ],
   ])('%s', (_what, event, known, reason) => {

@@ -25,7 +25,7 @@ export interface TaskMessage {
   readonly message: string
 }
 
-type Fields = Readonly<Record<string, unknown>>
+export type Fields = Readonly<Record<string, unknown>>
 
 /** Go's zero time: an agent never leaves a time out. */
 const zeroTime = '0001-01-01T00:00:00Z'
@@ -101,10 +101,14 @@ export function componentOf({ message }: PodEvent): string {
 export function jsonObject(text: string | undefined): Fields | undefined {
   try {
     const value: unknown = JSON.parse(text ?? '')
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined
+    return isFields(value) ? value : undefined
   } catch {
     return undefined
   }
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** A text of a JSON object; '' for everything else. */

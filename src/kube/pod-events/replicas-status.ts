@@ -1,4 +1,4 @@
-import { jsonObject } from './messages.ts'
+import { isFields, jsonObject } from './messages.ts'
 
 /**
  * How far each replica of an owner is: annotation `apps.kubeblocks.io/replicas-status`. Fields that are not known here
@@ -24,8 +24,11 @@ interface ReplicasStatus {
 export function replicasStatusIn(text: string | undefined, replicas: number): ReplicasStatus {
   if (text === undefined) return { replicas, status: [] }
   const said = jsonObject(text)
-  if (said === undefined || !Array.isArray(said['status'] ?? [])) throw new SyntaxError('it is no status of replicas')
-  return { replicas, status: [], ...said }
+  // Go writes an empty list as null.
+  const status = said?.['status'] ?? []
+  if (said === undefined || !Array.isArray(status) || !status.every(isFields))
+    throw new SyntaxError('it is no status of replicas')
+  return { replicas, ...said, status: status as unknown as readonly ReplicaStatus[] }
 }
 
 /** The same with these fields of one replica, which is added where it is not there. An empty message is left out. */

@@ -1,11 +1,9 @@
-import { textOf } from './messages.ts'
+import { isFields, textOf, type Fields } from './messages.ts'
 
 /** The environment record: which tasks the workers of a component still have to do. */
 
 /** The key of the environment ConfigMap `<cluster>-<component>-env`. */
 export const taskKey = 'KB_AGENT_TASK'
-
-type Fields = Readonly<Record<string, unknown>>
 
 /** The name of the ConfigMap that the pods of a component take their environment from. */
 export function environmentOf(component: string): string {
@@ -17,7 +15,8 @@ export function tasksIn(text: string | undefined): readonly Fields[] {
   const tasks: unknown = JSON.parse(text === undefined || text.trim() === '' ? '[]' : text)
   if (tasks === null) return []
   if (!Array.isArray(tasks)) throw new SyntaxError(`${taskKey} is no list`)
-  return tasks as readonly Fields[]
+  if (!tasks.every(isFields)) throw new SyntaxError(`${taskKey} is no list of tasks`)
+  return tasks
 }
 
 /** Whether the worker of that replica still has to do the task. */
