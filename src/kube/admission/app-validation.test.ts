@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Value } from 'typebox/value'
 import type { App } from '../app/app.ts'
+import { wholeSpecOf } from '../app/app-defaults.ts'
 import { appSpecSchema, type AppSpec } from '../app/app-schema.ts'
 import { admissionRoutes } from './admission.ts'
 import { defaultApp, validateApp } from './app-validation.ts'
@@ -79,20 +80,60 @@ describe('An App', () => {
     expect(refusalsOf({ ...app, metadata: { ...app.metadata, labels: { a: 'b' } } }, app)).toEqual([])
   })
 
-  it('gets names, the container’s ports, a Service’s name and a probe where it says none', () => {
+  it('gets names, the container’s ports and a Service’s name where it says none', () => {
     expect(defaultApp(anApp({ ports: [{ port: 80, targetPort: 8080 }] }), undefined)).toMatchObject([
       {
         ...{ op: 'replace', path: '/spec' },
         value: {
           ports: [{ name: 'port-80', port: 80, targetPort: 8080, protocol: 'TCP' }],
           service: { name: 'web', type: 'ClusterIP' },
-          readinessProbe: { tcpSocket: { port: 8080 } },
         },
       },
     ])
     const [patch] = defaultApp(anApp(), undefined)
     const whole = { ...anApp(), spec: (patch as unknown as { value: AppSpec }).value }
     expect(defaultApp(whole, undefined)).toEqual([])
+  })
+
+  describe('without a probe', () => {
+    const stored = (said: object): App => {
+      const app = anApp(said)
+      const [patch] = defaultApp(app, undefined)
+      return { ...app, spec: (patch as unknown as { value: AppSpec } | undefined)?.value ?? app.spec }
+    }
+    const probeOf = ({ spec: { readinessProbe } }: App) => readinessProbe
+    /** As a merge of the new manifest leaves it: what the manifest never said stays. */
+    const merged = (before: App, ports: readonly object[]): App => ({
+      ...before,
+      spec: Value.Default(appSpecSchema, { ...before.spec, ports }) as AppSpec,
+    })
+    const after = (next: App, before: App): App => {
+      const [patch] = defaultApp(next, before)
+      return { ...next, spec: (patch as unknown as { value: AppSpec } | undefined)?.value ?? next.spec }
+    }
+    const written = { tcpSocket: { port: 8080 }, periodSeconds: 5, timeoutSeconds: 2 }
+
+    it('is asked at the port of now, also once its ports changed', () => {
+      const before = stored({ ports: [{ port: 8080 }] })
+      const next = after(merged(before, [{ port: 9090 }]), before)
+      expect(wholeSpecOf(next).readinessProbe).toMatchObject({ tcpSocket: { port: 9090 } })
+    })
+
+    it('is asked at the port of now, also where an older Regent wrote the probe down', () => {
+      const before = { ...stored({ ports: [{ port: 8080 }] }) }
+      const old = { ...before, spec: { ...before.spec, readinessProbe: written } }
+      expect(defaultApp(old, old)).toEqual([])
+      expect(probeOf(after(merged(old, [{ port: 9090 }]), old))).toBeUndefined()
+      expect(probeOf(after(merged(old, []), old))).toBeUndefined()
+    })
+
+    it('keeps a probe that somebody asked for, or that leads to a port that is there', () => {
+      const before = stored({ ports: [{ port: 8080 }], readinessProbe: { httpGet: { port: 8081 } } })
+      expect(probeOf(after(merged(before, [{ port: 9090 }]), before))).toEqual({ httpGet: { port: 8081 } })
+      const old = stored({ ports: [{ port: 8080 }], readinessProbe: written })
+      expect(probeOf(old)).toEqual(written)
+      expect(probeOf(after(merged(old, [{ port: 9090 }, { port: 8080 }]), old))).toEqual(written)
+    })
   })
 
   it('keeps the Service’s name that it had, where somebody replaces it without naming one', () => {

@@ -6,7 +6,7 @@ import { complaintAbout } from '#common/input/schema-complaint.ts'
 import type { JsonPatch } from '#controller-runtime/client/kube-client.ts'
 import type { App } from '../app/app.ts'
 import { complaintsAboutApp } from '../app/app-complaints.ts'
-import { wholeSpecOf } from '../app/app-defaults.ts'
+import { probeAskedFor, wholeSpecOf } from '../app/app-defaults.ts'
 import { appSpecSchema, type AppSpec } from '../app/app-schema.ts'
 import { isPinned } from './mysql-image.ts'
 
@@ -34,8 +34,13 @@ export function defaultApp(next: App, before: App | undefined): JsonPatch {
   // The API server makes a name up after the webhooks, where somebody asks for that.
   const name = spec.service.name ?? before?.spec.service.name ?? next.metadata.name
   if (name === undefined || name === '') return []
-  const whole = wholeSpecOf({ ...next, spec: { ...spec, service: { ...spec.service, name } } })
-  return isDeepStrictEqual(whole, next.spec) ? [] : [{ op: 'replace', path: '/spec', value: whole }]
+  const { readinessProbe: _taken, ...whole } = wholeSpecOf({
+    ...next,
+    spec: { ...spec, service: { ...spec.service, name } },
+  })
+  const probe = probeAskedFor(spec, before && filled(before.spec))
+  const value = { ...whole, ...(probe !== undefined && { readinessProbe: probe }) }
+  return isDeepStrictEqual(value, next.spec) ? [] : [{ op: 'replace', path: '/spec', value }]
 }
 
 function filled(spec: AppSpec): AppSpec {
