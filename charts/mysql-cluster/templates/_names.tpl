@@ -9,7 +9,7 @@
 
 {{- define "mysql-cluster.labels" -}}
 app.kubernetes.io/name: mysql-cluster
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}

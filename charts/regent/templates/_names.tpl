@@ -4,7 +4,7 @@ The NetworkPolicy of a cluster lets managers in by app.kubernetes.io/name (src/k
 */}}
 {{- define "regent.selector" -}}
 app.kubernetes.io/name: regent
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/component: manager
 {{- end }}
 
