@@ -5,6 +5,7 @@ import { FakeApiServer } from '#controller-runtime/testing-api-server.ts'
 import { mysqlClusters } from '#kube/spec/mysql-cluster.ts'
 import { aCluster } from '#kube/testing.ts'
 import { aManager } from '#test/kube/reconciling.ts'
+import { TemplateKeeper } from './objects/keep-template.ts'
 
 const key = { namespace: 'shops', name: 'shop' }
 
@@ -33,6 +34,16 @@ it('a pause is followed, and its end, while the rest of the spec cannot be broug
     await tries()
     expect(loopIs()?.notes.paused?.by).toBe(paused ? 'resource' : undefined)
   }
+})
+
+it('of a cluster that is gone no pod template is remembered', async () => {
+  const forget = vi.spyOn(TemplateKeeper.prototype, 'forget')
+  onTestFinished(() => forget.mockRestore())
+  const { client, first } = await made()
+  expect(forget).not.toHaveBeenCalled()
+  await client.delete(mysqlClusters, key)
+  await first.reconcile(1)
+  expect(forget.mock.calls).toEqual([[key]])
 })
 
 /** A manager that begins beside a spec for which it changes no pod. */

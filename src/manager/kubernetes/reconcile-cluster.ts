@@ -7,6 +7,7 @@ import { KubeApiError } from '#controller-runtime/client/kube-api-error.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import { keyOf, keyText } from '#controller-runtime/objects/objects.ts'
 import { whyUnfollowable } from '#kube/admission/cluster-validation.ts'
+import { namesOf } from '#kube/names/names.ts'
 import { mysqlClusters, type MySQLCluster } from '#kube/spec/mysql-cluster.ts'
 import type { Pause } from '#failover/protocol/notes.ts'
 import type { ManagedCluster } from '../clusters/managed-cluster.ts'
@@ -59,6 +60,7 @@ export function reconcileCluster(parts: ReconcileClusterParts): Reconcile {
       set.progress.forget(key)
       events.forget(key)
       parts.objects.authorities.delete(keyText(key))
+      parts.objects.templates.forget({ ...key, name: namesOf(key.name).statefulSet })
       return set.remove(key)
     }
     try {

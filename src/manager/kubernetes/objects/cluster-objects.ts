@@ -55,7 +55,7 @@ export interface ClusterObjectsParts {
   readonly yields: boolean
   /** What others had added was taken away, in a sentence. */
   readonly putRight: (sentence: string) => void
-  readonly templates: Pick<TemplateKeeper<StatefulSet>, 'keep'>
+  readonly templates: Pick<TemplateKeeper<StatefulSet>, 'keep' | 'forget'>
   /** So many instances there are for each that the record names to be among them, read anew; 0 where there is none. */
   readonly recorded: (cluster: ObjectKey) => Promise<number>
   /** The Secrets with the clusters' authorities as they were made last, by cluster: for where somebody deletes one. */

@@ -23,7 +23,7 @@ it('A set that somebody deleted is made again with all whom the record names: wh
     putRight: () => undefined,
     authorities: new Map<string, never>(),
     recorded: () => Promise.resolve(recorded),
-    templates: { keep: () => Promise.resolve('') },
+    templates: { keep: () => Promise.resolve(''), forget: () => undefined },
   }
   const apply = () => applyClusterObjects(parts, aCluster({ instances: 2 }), new AbortController().signal)
   const replicas = async () => (await client.get(statefulSets, key))?.spec.replicas

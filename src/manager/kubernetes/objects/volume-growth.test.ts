@@ -21,7 +21,7 @@ it('every volume is asked to grow to what the spec says, one that is made later 
     putRight: () => undefined,
     authorities: new Map<string, never>(),
     recorded: () => Promise.resolve(0),
-    templates: { keep: () => Promise.resolve('') },
+    templates: { keep: () => Promise.resolve(''), forget: () => undefined },
   }
   await applyClusterObjects(parts, aCluster(), new AbortController().signal)
   const claim = (ordinal: number, storage: string, phase: string) => ({
