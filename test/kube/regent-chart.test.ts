@@ -44,6 +44,16 @@ describeCharts('helm', () => {
 })
 
 describeCharts('the chart that installs the manager', () => {
+  it.each<Mapping>([
+    {},
+    { watchNamespaces: ['2024', 'on'], monitoring: { monitor: 'ServiceMonitor' } },
+    { webhook: { certManager: { enabled: true } }, monitoring: { monitor: 'PodMonitor' } },
+  ])('names everything in texts, also in namespace 2024 as release 1e3, with %j', async (values) => {
+    const all = await render('regent', values, { release: '1e3', namespace: '2024' })
+    expect(all.length).toBeGreaterThan(10)
+    expect(all.flatMap((object) => notTexts(object, object.kind ?? ''))).toEqual([])
+  })
+
   it('is what helm calls a good chart', async () => {
     expect(await lint('regent')).toMatchObject({
       ok: true,
@@ -422,4 +432,14 @@ async function renderBeside(answers: Readonly<Record<string, unknown>>): Promise
     await new Promise((resolve) => server.close(resolve))
     await rm(folder, { recursive: true })
   }
+}
+
+/** Where a name, a namespace, a label or an annotation is a number or a yes to whoever reads YAML. */
+function notTexts(value: unknown, path: string): readonly string[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]: [string, unknown]) => {
+    const isText = /(^|\.)(labels|annotations|matchLabels)$/.test(path) || /^(name|namespace|host)$/.test(key)
+    const here = `${path}.${key}`
+    return isText && !['string', 'object'].includes(typeof inner) ? [here] : notTexts(inner, here)
+  })
 }
