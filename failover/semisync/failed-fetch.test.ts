@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { MemberId } from '#topology/snapshot/member.ts'
-import type { ViewOverrides } from '#topology/testing.ts'
+import { hostOf, type ViewOverrides } from '#topology/testing.ts'
 import { fetchKey } from '../protocol/order.ts'
 import { decide } from '../decide.ts'
 import {
@@ -88,4 +88,23 @@ describe('a fetch that failed', () => {
     expect(decision).toMatchObject({ blocked: true })
     expect(decision.sentence).toMatch(/^no automatic failover: .*shop-1 could not fetch what it lacks from shop-2/)
   })
+})
+
+it('A fetch from another member goes on although the agent of the lost primary is silent: nobody hears that primary', () => {
+  const channel = { sourceHost: hostOf('shop-2'), silentMs: 10 }
+  const decision = decide(
+    aSituation({
+      nowMs: 5_000,
+      record: { revision: 2, intent: fetchIntent(), acks: 1, acksWanted: 1 },
+      spec: { policies: { 'shop-2': never } },
+      views: {
+        'shop-0': lost,
+        'shop-1': { promiseReport: null, stored: { promise: 2, revision: 2 }, server: { channel } },
+        'shop-2': promised(103, { stored: { revision: 2 }, server: { channel: { ioRunning: 'no', silentMs: null } } }),
+      },
+      inFlight: new Map([['shop-1', { order: 'fetch', sinceMs: 4_900 }]]),
+    }),
+  )
+  expect(decision).toMatchObject({ flow: 'failover', condition: 'primaryDead' })
+  expect(decision.actions.filter(({ kind }) => kind === 'commit')).toEqual([])
 })

@@ -1,11 +1,26 @@
 import { describe, expect, it } from 'vitest'
 import { callsForFailover, judgePrimary, type VerdictKind } from './verdict.ts'
-import { aSituation, deadServer, type SituationOverrides } from '#failover/testing.ts'
+import { gtids, hostOf, type ViewOverrides } from '#topology/testing.ts'
+import { aSituation, deadServer, promised, type SituationOverrides } from '#failover/testing.ts'
 
 /** Long after the primary was last heard (1,000). */
 const later = { nowMs: 5_000 }
 const deaf = { server: { channel: { ioRunning: 'connecting', silentMs: null } } } as const
 const fallenSilent = { server: { channel: { silentMs: 3_000 } } } as const
+/** By its own agent. */
+const stopped = { server: { channel: { ioRunning: 'no', silentMs: null } } } as const
+const uncounted = {
+  epoch: 1,
+  revision: 1,
+  role: 'replica',
+  counted: false,
+  fenced: false,
+  source: 'shop-0',
+} as const
+const passedOver = (): ViewOverrides => ({
+  ...stopped,
+  stored: { assignment: { ...uncounted, counted: true, passedOver: true } },
+})
 
 const cases: Readonly<
   Record<string, readonly [kind: VerdictKind, given: SituationOverrides, says: string, witnesses?: readonly string[]]>
@@ -180,6 +195,68 @@ const cases: Readonly<
             },
           },
         },
+      },
+    },
+    'no replica can testify',
+  ],
+  'a member that fetches from another one under its promise does not hear it': [
+    'dead',
+    {
+      ...later,
+      views: {
+        'shop-0': { reachable: false },
+        'shop-1': promised(99, { server: { channel: { sourceHost: hostOf('shop-2'), silentMs: 10 } } }),
+        'shop-2': promised(100, { server: { channel: { ioRunning: 'no', silentMs: null } } }),
+      },
+    },
+    'unreachable for this manager and for shop-1 and shop-2',
+  ],
+  'a replica that stands by, since it was passed over, is no witness': [
+    'unknown',
+    { ...later, shape: { instances: 2 }, views: { 'shop-0': { reachable: false }, 'shop-1': passedOver() } },
+    'no replica can testify',
+  ],
+  'a replica that was passed over, and has promised since, was one': [
+    'dead',
+    {
+      ...later,
+      shape: { instances: 2 },
+      views: { 'shop-0': { reachable: false }, 'shop-1': promised(100, passedOver()) },
+    },
+    'unreachable for this manager and for shop-1',
+  ],
+  'a member that takes a copy beside what it has is no witness': [
+    'unknown',
+    {
+      ...later,
+      shape: { instances: 2 },
+      views: {
+        'shop-0': { reachable: false },
+        'shop-1': { ...stopped, seedingProgress: { stage: 'copying', percent: 40, donor: 'shop-0', stillMs: 29_999 } },
+      },
+    },
+    'no replica can testify',
+  ],
+  'nothing comes for long to a member that takes a copy of it': [
+    'dead',
+    {
+      ...later,
+      shape: { instances: 2 },
+      views: {
+        'shop-0': { reachable: false },
+        'shop-1': { ...stopped, seedingProgress: { stage: 'copying', percent: 40, donor: 'shop-0', stillMs: 30_000 } },
+      },
+    },
+    'unreachable for this manager and for shop-1',
+  ],
+  'replicas stand by, since nothing tells what they hold or because of errant transactions: no witnesses': [
+    'unknown',
+    {
+      ...later,
+      views: {
+        'shop-0': { reachable: false },
+        'shop-1': { ...stopped, stored: { gtidsReset: true } },
+        'shop-2': { ...stopped, errantTold: gtids('shop-2', 1), stored: { assignment: uncounted } },
       },
     },
     'no replica can testify',

@@ -2,7 +2,7 @@ import { counted, duration, heard, lasting, say, type Sentence } from '#common/s
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { isToBeStarted, lackedByPrimary } from '../election/elected-set.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
-import { hungMs } from '#failover/protocol/timings.ts'
+import { hungMs, vanishedDonorMs } from '#failover/protocol/timings.ts'
 import { allOf } from '#common/text/words.ts'
 import { openingOf, type Opening } from './slow-opening.ts'
 import { isFar, isLive, isServing, viewNamed, viewOf, type LiveView, type Situation } from '../situation.ts'
@@ -180,7 +180,8 @@ function judgeByOthers(situation: Situation, name: string, heardAtMs: number | n
     )
   }
   const lost = servingBeside(situation, name).filter(
-    (view) => view.observation.stored.assignment?.source === name && hasTried(view.observation),
+    ({ observation }) =>
+      observation.stored.assignment?.source === name && hasTried(observation) && !isKeptAway(situation, observation),
   )
   if (lost.length === 0)
     return verdict(
@@ -205,17 +206,40 @@ function hasTried({ stored: { assignment, seeding } }: Observation): boolean {
   return assignment?.counted === true || (assignment?.sourceReady !== false && !seeding)
 }
 
+/**
+ * Its own agent stopped its receiver, whatever the source does: what is wrong with the replica says nothing of the
+ * source. A promise stops the receivers of those who had lost the source before.
+ */
+function isKeptAway(situation: Situation, observation: Observation): boolean {
+  if (observation.server?.channel?.ioRunning !== 'no' || hasPromised(situation, observation)) return false
+  return standsBy(observation) || isCopied(observation)
+}
+
+function standsBy({ stored: { assignment, gtidsReset }, errantTold = '' }: Observation): boolean {
+  return assignment?.passedOver === true || gtidsReset === true || (errantTold !== '' && assignment?.counted !== true)
+}
+
+/** Of a copy that stands still for long the source is silent there too. */
+function isCopied({ seedingProgress }: Observation): boolean {
+  return seedingProgress !== null && (seedingProgress.stillMs ?? 0) < vanishedDonorMs
+}
+
+function hasPromised({ record }: Situation, { stored }: Observation): boolean {
+  return stored.promise > record.epoch
+}
+
 /** Its receiver has a source that still speaks. */
 function servingBeside({ snapshot, timings }: Situation, name: string): readonly LiveView[] {
   return snapshot.instances.filter((view): view is LiveView => view.name !== name && isServing(view, timings))
 }
 
-/** Whose receivers the primary speaks to. */
+/** Whose receivers the primary speaks to. A member that has promised hears nobody but whom it fetches from. */
 export function hearingOf(situation: Situation, name: string): readonly LiveView[] {
   return servingBeside(situation, name).filter(
     ({ observation }) =>
-      hearsSource(observation, name, situation.timings.unreachableMs) ||
-      (isFar(situation) && isRefused(observation, name)),
+      !hasPromised(situation, observation) &&
+      (hearsSource(observation, name, situation.timings.unreachableMs) ||
+        (isFar(situation) && isRefused(observation, name))),
   )
 }
 
