@@ -229,6 +229,26 @@ describe('a record that was lost', () => {
     ])
   })
 
+  it.each<readonly [why: string, doubt: NonNullable<ViewOverrides['stored']>]>([
+    ['it was open for writes while it was no primary', { opened: true }],
+    ['it has had a replication filter', { filterSeen: true }],
+    ['it ran without a binary log', { gtidsReset: true, binlogOff: true }],
+    ['it may have forgotten what it received', { forgetful: true }],
+  ])('is not given to an instance whose data are in doubt: %s', (why, doubt) => {
+    const inDoubt = (view: ViewOverrides): ViewOverrides => ({ ...view, stored: { ...view.stored, ...doubt } })
+    const replica = inDoubt(reported(acted('replica'), false, 103))
+    const primary = reported(acted('primary'), true, 103)
+    const taken = begin({
+      shape: { primary: 'shop-1' },
+      views: { 'shop-0': replica, 'shop-1': primary, 'shop-2': reports['shop-2'] },
+    })
+    expect(committed(taken)).toMatchObject({ epoch: 5, primary: shop1 })
+    const nobody = begin({ views: { ...reports, 'shop-0': replica } })
+    expect(nobody).toMatchObject({ actions: [], blocked: true })
+    expect(nobody.sentence).toContain(`shop-0 is in doubt: ${why}`)
+    expect(nobody.sentence).toContain('shop-1 lacks 3 transactions')
+  })
+
   it('waits for everybody', () => {
     expect(begin({ views: { ...members, 'shop-2': { ...members['shop-2'], reachable: false } } }).sentence).toContain(
       'waiting for the agents of shop-2',
@@ -281,6 +301,13 @@ describe('who leads without a record because a person says so', () => {
     expect(decision.sentence).toBe(
       `forced: shop-1 leads; given up: 3 transactions of shop-2 that shop-1 lacks (${gtids('shop-2', 3)})`,
     )
+  })
+
+  it('is named as in doubt where it is, and nobody else counts before being a copy of it', () => {
+    const opened = { ...apart['shop-1'], stored: { ...apart['shop-1'].stored, opened: true } }
+    const decision = begin({ requests: chosen('shop-1'), views: { ...apart, 'shop-1': opened } })
+    expect(committed(decision)).toMatchObject({ primary: shop1, doubted: { since: 1, members: [shop0, shop2] } })
+    expect(decision.sentence).toContain('; whatever shop-1 lacks and its GTIDs do not tell: it was open for writes')
   })
 
   it('leads also while the cluster is paused', () => {

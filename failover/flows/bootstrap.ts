@@ -1,6 +1,7 @@
 import { counted, joined, say, type Sentence } from '#common/sentence/sentence.ts'
 import { areBeingStarted, startingAmong } from '../judge/election/starting.ts'
-import type { InstanceView } from '#topology/snapshot/snapshot.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
+import type { InstanceView, Snapshot } from '#topology/snapshot/snapshot.ts'
 import { extraOf } from '#topology/snapshot/comparison.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
@@ -9,6 +10,7 @@ import { agentsAreAwaited, beforeMaking, standStillInMaking, waitForServers, wai
 import { restoreFirst } from './backups/restoring.ts'
 import { step, type FlowStep } from '../steps/step.ts'
 import type { Action } from '../protocol/decision.ts'
+import { hasDoubtedData, whyDoubted } from '../judge/data/doubted-data.ts'
 import { electedFor } from '../judge/election/elected-set.ts'
 import { chosenLeader, forcedAdvice, mustPromise, planForcedBootstrap } from './forced-bootstrap.ts'
 import { orderVersion } from '../protocol/message.ts'
@@ -199,22 +201,37 @@ function commitLeader(
   const source = live.find((view) => isSourceOfAll(view, live))
   const leaders = (source ? [source] : live).filter(
     (view) =>
+      whyInDoubt(view.observation) === null &&
       ordinalOf(view.name) < wantedInstances(input) &&
       (holdsOf(view.observation).contains(union) || (view === source && hasGivenAll(view, live))),
   )
   const leader = leaders.toSorted((a, b) => ordinalOf(a.name) - ordinalOf(b.name))[0]
-  if (leader === undefined) {
-    const each = live.map(
-      ({ name, observation }) =>
-        say`${name} lacks ${counted(union.subtract(holdsOf(observation)).count(), 'transaction')}`,
-    )
-    return standStillInMaking(
-      say`no instance holds everything the others hold (${joined(each, ', ')}): ${forcedAdvice}`,
-    )
-  }
+  if (leader === undefined) return standStillInMaking(whyNobodyLeads(live, union))
   const all = union.count() === 1 ? say`the only transaction` : say`all ${union.count()} transactions`
   const held = union.isEmpty() ? '' : say`, it holds ${all}`
   return commitFirst(input, leader, { epoch, revision }, say`${reason}: ${leader.name} leads${held}`)
+}
+
+/** By one look at each: nobody writes any more, or the source was seen to lack what a replica holds. */
+function whyNobodyLeads(live: readonly LiveView[], union: GtidSet): Sentence {
+  const each = live.map(({ name, observation }) => {
+    const doubt = whyInDoubt(observation)
+    return doubt === null
+      ? say`${name} lacks ${counted(union.subtract(holdsOf(observation)).count(), 'transaction')}`
+      : say`${name} is in doubt: ${doubt}`
+  })
+  const isDoubted = live.some(({ observation }) => whyInDoubt(observation) !== null)
+  const nobody = isDoubted
+    ? say`no instance that is in no doubt holds everything the others hold`
+    : say`no instance holds everything the others hold`
+  return say`${nobody} (${joined(each, ', ')}): ${forcedAdvice}`
+}
+
+/** By its GTIDs it may hold all, and lack some of that. As primary it would be in no doubt any more. */
+function whyInDoubt({ stored }: Observation): Sentence | null {
+  if (stored.seeding) return say`it began to be seeded and holds nothing that counts`
+  const forgot = stored.forgetful && stored.assignment?.role !== 'primary'
+  return whyDoubted(stored) ?? (forgot ? say`it may have forgotten what it received` : null)
 }
 
 /**
@@ -240,8 +257,15 @@ function hasGivenAll(source: LiveView, live: readonly LiveView[]): boolean {
   })
 }
 
+/** A person chose an instance that is in doubt: by GTIDs nobody else can be told apart from a copy of that instance. */
+function doubtedBeside({ instances }: Snapshot, leader: LiveView, epoch: number): Pick<ClusterRecord, 'doubted'> {
+  if (!hasDoubtedData(leader.observation.stored)) return {}
+  const others = instances.flatMap(({ name, observation }) => (name === leader.name ? [] : (observation?.member ?? [])))
+  return { doubted: { since: epoch, members: others } }
+}
+
 function commitFirst(
-  { cluster, acks }: Beginning,
+  { cluster, acks, snapshot }: Beginning,
   leader: LiveView,
   { epoch, revision }: Pick<ClusterRecord, 'epoch' | 'revision'>,
   why: Sentence,
@@ -260,6 +284,7 @@ function commitFirst(
     acksWanted: acks,
     intent: null,
     ...elected,
+    ...doubtedBeside(snapshot, leader, epoch),
   }
   return step(why, [{ kind: 'commit', next, why }])
 }

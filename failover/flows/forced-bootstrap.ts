@@ -4,6 +4,7 @@ import { describeProcess } from '#topology/analysis/instance-state.ts'
 import { ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
+import { whyDoubted } from '../judge/data/doubted-data.ts'
 import type { ForcedBootstrap } from './mode.ts'
 import {
   isLive,
@@ -35,7 +36,11 @@ export function planForcedBootstrap(
   const asked = liveViews(input.snapshot).filter(({ past }) => past === undefined)
   const others = input.snapshot.instances.filter(({ name }) => name !== to)
   const unknown = others.filter((view) => !isLive(view) || view.past !== undefined).map(({ name }) => name)
-  const losses = others.flatMap((view) => lossOf(view, leader))
+  const doubt = whyDoubted(leader.observation.stored)
+  const losses = [
+    ...others.flatMap((view) => lossOf(view, leader)),
+    ...(doubt === null ? [] : [say`whatever ${to} lacks and its GTIDs do not tell: ${doubt}`]),
+  ]
   return { leader, asked, unknown, givenUp: joined(losses, '; ') || say`nothing` }
 }
 

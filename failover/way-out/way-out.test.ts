@@ -132,6 +132,12 @@ describe('how it ends that a cluster takes no writes', () => {
     expect(wayOut(aSituation({ views: { 'shop-0': lostAgent }, nowMs: 60_000 }))).toBeNull()
   })
 
+  it('without a record no instance in doubt is offered before the others', () => {
+    const views = { 'shop-0': { stored: { opened: true } }, 'shop-1': lostAgent }
+    const lost = { ...aSituation({ views, nowMs: 60_000 }), record: undefined }
+    expect(String(wayOut(lost)?.sentence)).toContain('use: regent failover --accept-loss --to shop-2 ')
+  })
+
   it('without a record a person chooses who leads, once somebody is missed', () => {
     const lost = { ...aSituation({ views: { 'shop-1': lostAgent }, nowMs: 60_000 }), record: undefined }
     expect(wayOut(lost)?.command).toEqual({ verb: 'failover', to: 'shop-0', acceptLoss: true })

@@ -3,6 +3,7 @@ import { localPlace, typedIn } from '#common/sentence/command.ts'
 import { areBeingStarted, startingAmong } from '../judge/election/starting.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
+import { hasDoubtedData } from '../judge/data/doubted-data.ts'
 import { modeOf } from '../decide.ts'
 import type { Decided } from '../steps/step.ts'
 import { nobodyAnswers, recordInDoubt } from '../flows/doubtful-record.ts'
@@ -13,6 +14,7 @@ import {
   liveView,
   liveViews,
   settingsRefusingWrites,
+  viewNamed,
   type DecisionInput,
   type Situation,
 } from '../judge/situation.ts'
@@ -156,7 +158,9 @@ function withoutRecord(input: DecisionInput): WayOut {
   const decision = modeOf(input.spec).decide(input)
   const isLost = liveViews(input.snapshot).some(({ observation }) => observation.stored.promise > 0)
   const stands = decision.blocked && decision.actions.length === 0
-  const to = byHoldings(input).find((name) => !('refusal' in modeOf(input.spec).planForcedBootstrap(input, name)))
+  const to = byHoldings(input)
+    .toSorted((a, b) => Number(isInDoubt(input, a)) - Number(isInDoubt(input, b)))
+    .find((name) => !('refusal' in modeOf(input.spec).planForcedBootstrap(input, name)))
   if (!isLost || !stands || to === undefined) return noneNeeded(decision)
   return use({ verb: 'failover', to, acceptLoss: true }, say`${to} leads, and what only others hold is given up`)
 }
@@ -165,6 +169,12 @@ function byHoldings({ snapshot }: DecisionInput): readonly InstanceName[] {
   return liveViews(snapshot)
     .toSorted((a, b) => holdsOf(b.observation).count() - holdsOf(a.observation).count())
     .map(({ name }) => name)
+}
+
+/** Its data may be others than its GTIDs say. */
+function isInDoubt({ snapshot }: DecisionInput, name: InstanceName): boolean {
+  const seen = viewNamed(snapshot, name)?.observation
+  return seen != null && (hasDoubtedData(seen.stored) || seen.stored.forgetful)
 }
 
 function use(command: Command, what: Sentence): WayOut {
