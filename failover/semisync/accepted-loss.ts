@@ -5,7 +5,7 @@ import type { Observation } from '#topology/snapshot/observation.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { elect } from '../judge/election/election.ts'
-import { leaseRunsOutInMs } from '../judge/primary/lease-out.ts'
+import { leaseRunsOutInMs, leaseVoters } from '../judge/primary/lease-out.ts'
 import { promisedBy, type Promised } from '../judge/election/promised.ts'
 import { candidatesIn } from '../judge/election/salvage.ts'
 import { departing, isFar, isLive, isServing, liveView, names, viewOf, type Situation } from '../judge/situation.ts'
@@ -28,12 +28,18 @@ export function acceptedLossStep(situation: Situation, verdict: Verdict): FlowSt
   const { record, spec, snapshot } = situation
   const { acceptLoss = 'never' } = spec.failover
   if (acceptLoss === 'never' || isLive(viewOf(snapshot, record.primary))) return null
-  const able = candidatesIn(situation).filter((member) => isServing(liveView(snapshot, member), situation.timings))
+  const able = candidatesIn(situation).filter((member) => canBeAsked(situation, member))
   const promised = able.flatMap((member) => promisedBy(situation, member, record.epoch + 1) ?? [])
   const asked = able.filter((member) => !promised.some((one) => one.member === member))
   if (able.length === 0) return null
   if (asked.length > 0) return ask(situation, verdict, asked)
   return among(situation, verdict, promised)
+}
+
+/** What is being seeded holds nothing, and never says what it holds. */
+function canBeAsked({ snapshot, timings }: Situation, member: MemberId): boolean {
+  const view = liveView(snapshot, member)
+  return isServing(view, timings) && !view.observation.stored.seeding
 }
 
 function ask(situation: Situation, { sentence }: Verdict, asked: readonly MemberId[]): FlowStep {
@@ -76,14 +82,16 @@ function waitForTail({ snapshot, record, timings, nowMs }: Situation, union: Gti
 }
 
 /**
- * The intent by which no manager confirms the lease any more, then the wait for its end. Null where somebody could
- * still confirm it. No lease ends a far server.
+ * The promises of those who cannot lead and could confirm the lease, the intent by which no manager confirms it any
+ * more, then the wait for its end. Null where somebody could still confirm it. No lease ends a far server.
  */
 function waitForLease(situation: Situation, verdict: Verdict, { member }: Promised): FlowStep | 'over' | null {
   if (isFar(situation)) return 'over'
   const { record, manager } = situation
   const name = instanceOf(member)
   const { intent } = record
+  const voters = leaseVoters(situation)
+  if (voters.length > 0) return ask(situation, verdict, voters)
   if (intent?.kind !== 'fetch' || intent.by !== manager || intent.candidate !== member) {
     const why = say`${name} is to lead once the lease of ${instanceOf(record.primary)} has run out`
     const next = nextRecord(record, { intent: { kind: 'fetch', by: manager, candidate: member } })

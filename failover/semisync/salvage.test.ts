@@ -173,6 +173,22 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
     )
   })
 
+  it.each<readonly [string, ViewOverrides]>([
+    ['it is being seeded', { ...lostTo, stored: { seeding: true } }],
+    ['its mysqld is down', deadServer],
+    ['its data are in doubt', { ...lostTo, stored: { opened: true } }],
+  ])('whoever cannot lead promises too, since its agent could confirm the lease: %s', (_, cannotLead) => {
+    const given = { spec: always, nowMs: 60_000, leaseBlockedSinceMs: 50_000 }
+    const decided = (view: ViewOverrides, record: SituationOverrides['record']) =>
+      after({ ...given, record, views: { ...bothPromised, 'shop-2': view } })
+    for (const syncSet of [[shop1], [shop1, shop2]]) {
+      expect(ordersOf(decided(cannotLead, { syncSet }))).toEqual(['promise shop-2 2@1'])
+      const has = promised(100, cannotLead)
+      expect(committed(decided(has, { syncSet }))).toMatchObject({ epoch: 1, intent: { candidate: shop1 } })
+      expect(committed(decided(has, { syncSet, intent }))).toMatchObject({ epoch: 2, primary: shop1 })
+    }
+  })
+
   it('nobody leads while somebody could still confirm the lease', () => {
     const decision = after({
       views: { ...bothPromised, 'shop-2': lostAgent },

@@ -1,7 +1,7 @@
 import { salvages } from '#failover/protocol/mode-name.ts'
 import { leaseSurelyOutMs } from '#failover/protocol/timings.ts'
-import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
-import { isLive, viewNamed, viewOf, type Situation } from '../situation.ts'
+import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
+import { isLive, liveViews, viewNamed, viewOf, type Situation } from '../situation.ts'
 
 /**
  * Where nobody acknowledges, a primary that nobody hears tells clients OK until its lease has run out: nothing may open
@@ -12,16 +12,31 @@ import { isLive, viewNamed, viewOf, type Situation } from '../situation.ts'
 export function isLeaseBlocked(situation: Situation): boolean {
   const { record, manager, spec, snapshot } = situation
   if (!salvages(spec) || record.intent?.kind !== 'fetch' || record.intent.by !== manager) return false
-  const primary = viewOf(snapshot, record.primary)
-  if (isLive(primary)) return false
+  return !isLive(viewOf(snapshot, record.primary)) && !couldBeConfirmed(situation)
+}
+
+/**
+ * Members whose agents answer and could still confirm the lease; none where all who could are no majority anyway.
+ * Whether their servers run, and what they hold, says nothing of what their agents answer.
+ */
+export function leaseVoters(situation: Situation): readonly MemberId[] {
+  const { record, snapshot } = situation
+  if (!couldBeConfirmed(situation)) return []
+  return liveViews(snapshot).flatMap(({ name, past, observation: { member } }) =>
+    past === undefined && member !== record.primary && !hasPromised(situation, name) ? [member] : [],
+  )
+}
+
+/** The primary asks the peers that it was told last. */
+function couldBeConfirmed(situation: Situation): boolean {
+  const { record, snapshot } = situation
   const own = instanceOf(record.primary)
   const isFree = (name: InstanceName): boolean => name !== own && !hasPromised(situation, name)
-  // The primary asks the peers that it was told last. Where the primary was never heard, nothing is known of its peers:
-  // then nobody may be free.
-  const told = primary?.observation?.stored.assignment?.addresses
-  if (told === undefined) return !snapshot.instances.some(({ name }) => isFree(name))
+  // Where the primary was never heard, nothing is known of its peers: then nobody may be free.
+  const told = viewOf(snapshot, record.primary)?.observation?.stored.assignment?.addresses
+  if (told === undefined) return snapshot.instances.some(({ name }) => isFree(name))
   const peers = Object.keys(told)
-  return (1 + peers.filter(isFree).length) * 2 <= peers.length
+  return (1 + peers.filter(isFree).length) * 2 > peers.length
 }
 
 function hasPromised({ snapshot, record }: Situation, name: InstanceName): boolean {
