@@ -31,6 +31,8 @@ interface Given {
   readonly instances?: number
   readonly granting?: Set<string>
   readonly mode?: 'async'
+  /** What those `granting` have promised. */
+  readonly promise?: number
   /** What an agent before had of a lease, from now on. */
   readonly leftMs?: number
 }
@@ -51,7 +53,7 @@ async function aPrimary({ waiting = 0, instances = 3, granting = new Set<string>
     timers: { ...fixed.world.timers, every },
   }
   const post = async (address: string): Promise<unknown> =>
-    granting.has(address) ? { granted: true, promise: 3 } : Promise.reject(new Error('no answer'))
+    granting.has(address) ? { granted: true, promise: more.promise ?? 3 } : Promise.reject(new Error('no answer'))
   const config = { ...fixed.config, mode: more.mode ?? fixed.config.mode }
   const parts = { ...fixed, config, world, transport: { post } }
   settable(parts).contact.managerHeardAtMs = time.nowMs
@@ -290,6 +292,28 @@ describe('In mode async, where the lease alone is the fence, a lease', () => {
     const askedMs = parts.world.clock.monotonicMs()
     await answered(500)
     await expect.poll(() => parts.file.current.leaseUntilMs).toBe(askedMs + leaseMs)
+  })
+
+  it.each([
+    ['an agent that has promised nothing: it may have lost what it promised', 0, true],
+    ['an agent that was told of an epoch before', 2, false],
+  ])('is confirmed by %s: runs out %s', async (_, promise, runsOut) => {
+    const { parts, answered } = await aPrimary({ mode: 'async', leftMs: 3_000, promise, granting: new Set(['shop-1']) })
+    await answered(4_000)
+    expect(noticed(parts).includes('LeaseLost')).toBe(runsOut)
+  })
+
+  it('of an epoch that has just begun is confirmed by agents that are new, as all are in a new cluster', async () => {
+    const { parts, answered } = await aPrimary({
+      mode: 'async',
+      leftMs: 3_000,
+      promise: 0,
+      granting: new Set(['shop-1']),
+    })
+    const { peers } = parts.file.current.assignment ?? expect.fail('it is nobody')
+    await parts.file.update({ promise: 4, assignment: { ...primaryOfEpoch3, peers, epoch: 4 } })
+    await answered(4_000)
+    expect(noticed(parts)).toEqual([])
   })
 
   it('of an epoch that has just begun is short until it is confirmed: the order may have been late', async () => {

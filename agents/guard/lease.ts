@@ -1,6 +1,6 @@
 import { figure, say } from '#common/sentence/sentence.ts'
 import { orderVersion } from '#failover/protocol/message.ts'
-import { sayWord, type LeaseConfirmation } from '#failover/protocol/word.ts'
+import { sayWord, type LeaseConfirmation, type LeaseVote } from '#failover/protocol/word.ts'
 import { salvages } from '#failover/protocol/mode-name.ts'
 import { closesWithinMs, silentPeersMs, unheardLeaderMs } from '#failover/protocol/timings.ts'
 import type { Timer } from '#common/ports/ports.ts'
@@ -28,6 +28,8 @@ export class Lease {
   /** When the newest question was asked that a majority of agents confirmed; at first, when the epoch began. */
   #peersConfirmedMs: number
   #epoch = 0
+  /** Somebody has confirmed this epoch: no agent that answers is so new any more that nobody has told it anything. */
+  #isConfirmed = false
   #tickedAtMs: number
   /**
    * Time until which this agent asks and does not close. The agent stood still, and the lease may have run out
@@ -46,6 +48,7 @@ export class Lease {
     // counts from the same boot.
     if (this.#isFence && assignment?.role === 'primary') {
       this.#epoch = assignment.epoch
+      this.#isConfirmed = true
       this.#heldUntilMs = Math.min(this.#heldUntilMs, leaseUntilMs)
     }
   }
@@ -140,6 +143,7 @@ export class Lease {
    */
   #begin(epoch: number, nowMs: number): void {
     this.#epoch = epoch
+    this.#isConfirmed = false
     this.#heldUntilMs = nowMs + (this.#isFence ? closesWithinMs : this.#parts.timings.leaseMs)
     this.#peersConfirmedMs = nowMs
     this.#asksUntilMs = null
@@ -169,7 +173,7 @@ export class Lease {
     const ask = async (instance: string, address: string): Promise<void> => {
       const vote = await sayWord({ transport, deadlineMs: timings.leaseRenewMs }, address, 'leaseVote', request)
       learn(this.#parts, { fact: 'peerHeard', peer: instance, atMs: world.clock.monotonicMs() })
-      if (!vote.granted) return
+      if (!vote.granted || this.#hasForgotten(vote)) return
       votes += 1
       if (votes * 2 > peers.length) this.#confirmedByPeers(question)
     }
@@ -177,6 +181,14 @@ export class Lease {
     await Promise.allSettled(
       peers.filter(({ instance }) => instance !== config.instance).map(({ instance, agent }) => ask(instance, agent)),
     )
+  }
+
+  /**
+   * An agent that has promised nothing is on another volume than the member that this primary counts on: that member
+   * may have promised an epoch in which another instance leads by now. As an epoch begins agents may be new.
+   */
+  #hasForgotten({ promise }: LeaseVote): boolean {
+    return this.#isFence && this.#isConfirmed && promise === 0
   }
 
   #confirmedByPeers(question: number): void {
@@ -188,6 +200,7 @@ export class Lease {
     const askedAtMs = this.#asked.get(question)
     if (askedAtMs === undefined) return
     const { guards, timings, notices, file } = this.#parts
+    this.#isConfirmed = true
     this.#heldUntilMs = Math.max(this.#heldUntilMs, askedAtMs + timings.leaseMs)
     if (this.#isFence) void this.#keep(file.update({ leaseUntilMs: this.#heldUntilMs }))
     this.#asksUntilMs = null
