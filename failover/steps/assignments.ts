@@ -165,15 +165,16 @@ function knowsTooLittle(situation: Situation, view: LiveView): boolean {
 
 /**
  * A replica that is let in now and has not stored this revision yet would lose its connection for a moment: it is told
- * first. A replica that cannot be told (it is seeded, it promised more, its server is down) is not waited for: the
- * primary would never hear of this revision.
+ * first. A replica that cannot be told (it is seeded, it promised more, its server is down), or has not followed for
+ * long (its agent may be unable to store anything), is not waited for: the primary would never hear of this revision.
  */
 function waitsForUncounted(situation: Situation, openGates: readonly InstanceName[]): boolean {
   const { record } = situation
   return openGates.some((replica) => {
     const view = viewNamed(situation.snapshot, replica)
     const isMember = record.syncSet.some((member) => instanceOf(member) === replica)
-    return !isMember && canBeTold(situation, view) && !hasStoredUncounted(record, view.observation)
+    if (isMember || !canBeTold(situation, view)) return false
+    return !hasStrayedLong(situation, view.observation.member) && !hasStoredUncounted(record, view.observation)
   })
 }
 
