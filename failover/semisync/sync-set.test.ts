@@ -52,6 +52,12 @@ const unasked = { question: 0, lacks: {} }
 const ahead: ViewOverrides = { server: { executed: gtids('shop-0', 100), owned: `${uuidOf('shop-0')}:101` } }
 const caughtUp: ViewOverrides = { server: { received: gtids('shop-0', 101) } }
 const two = { spec: { acks: 2 } }
+/** `shop-2` is lost while k is raised. */
+const half: SituationOverrides = {
+  record: { acks: 1, acksWanted: 2 },
+  strayingSince: longAgo,
+  views: { 'shop-2': gone },
+}
 /** `shop-1` lives on another volume and counts twice; `shop-2` must be copied, and the others cannot be k. */
 const oldShop1 = 'shop-1@old'
 const unspared: SituationOverrides = {
@@ -204,6 +210,16 @@ describe('the next change of the record', () => {
       { acks: 2, acksWanted: 2 },
       'writes now need 2',
     ],
+    'takes the raise of k back where too few can acknowledge so many, with durability available': [
+      { ...two, ...half, spec: { acks: 2, durability: 'available' } },
+      { acks: 1, acksWanted: 1 },
+      'the primary waits for one acknowledgement again',
+    ],
+    'takes the raise of k back where too few can acknowledge so many, which are wanted no more': [
+      half,
+      { acks: 1, acksWanted: 1 },
+      'the primary waits for one acknowledgement again',
+    ],
     'lowers k where so many are wanted no more': [
       { record: { acks: 2 } },
       { acks: 1, acksWanted: 1 },
@@ -327,12 +343,7 @@ describe('nothing changes', () => {
       strayingSince: longAgo,
       views: { 'shop-1': gone, 'shop-2': gone },
     },
-    'for a strayed member while k is being raised': {
-      ...two,
-      record: { acks: 1, acksWanted: 2 },
-      strayingSince: longAgo,
-      views: { 'shop-2': gone },
-    },
+    'for a strayed member while k is being raised': { ...two, ...half },
     'for a leaver before the marker': { record: { leaving: [shop2] }, views: { 'shop-2': gone } },
     'for a member that is to go while writes live on it: who has just joined has not been told to acknowledge': {
       notes: { instances: 2 },
@@ -423,6 +434,7 @@ test.each([
     },
     /^writes wait: .* needed and no replica can give one$/,
   ],
+  [{ ...two, ...half }, /^writes wait: 2 acknowledgements are needed and only shop-1 can give one$/],
   [{ strayingSince: new Map([['shop-1', 1]]) }, /^the loss of shop-2 would make writes wait$/],
   [{ spec: { acks: 2 } }, /^writes need .* instead of /],
   [{ record: { acks: 0 }, spec: { acks: 0 } }, /^not protected/],

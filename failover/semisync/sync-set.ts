@@ -40,7 +40,16 @@ const maxLacking = 200
  * the order of docs/why/safety.md, "Changing the sync set". `primary` runs, answered, and has stored this revision.
  */
 export function syncSetStep(situation: Situation, primary: LiveView): FlowStep | undefined {
-  const steps = [finishRaise, cancelLeaving, finishLeaving, addMember, lowerAcks, beginRaise, beginLeaving]
+  const steps = [
+    finishRaise,
+    withdrawRaise,
+    cancelLeaving,
+    finishLeaving,
+    addMember,
+    lowerAcks,
+    beginRaise,
+    beginLeaving,
+  ]
   for (const next of steps) {
     const found = next(situation, primary)
     if (found) return found
@@ -61,6 +70,29 @@ function finishRaise(situation: Situation, primary: LiveView): FlowStep | undefi
   const { record } = situation
   if (record.acksWanted === record.acks || !isMarked(situation, primary)) return undefined
   return changeRecord(situation, say`writes now need ${counted(record.acksWanted)}`, { acks: record.acksWanted })
+}
+
+/**
+ * The marker that ends the raise would wait for replicas that are gone, and so does each write: k in the record has not
+ * risen yet.
+ */
+function withdrawRaise(situation: Situation): FlowStep | undefined {
+  const { record } = situation
+  const isPending = record.acksWanted > record.acks
+  if (!isPending || ableMembers(situation) >= record.acksWanted || targetAcks(situation) >= record.acksWanted)
+    return undefined
+  const why = say`the primary waits for ${counted(record.acks)} again: too few replicas can acknowledge more`
+  return changeRecord(situation, why, { acksWanted: record.acks })
+}
+
+/** k as it is wanted; with durability available, as far as so many can acknowledge. */
+function targetAcks(situation: Situation): number {
+  const wanted = wantedAcks(situation)
+  return situation.spec.durability === 'available' ? Math.min(wanted, ableMembers(situation)) : wanted
+}
+
+function ableMembers(situation: Situation): number {
+  return situation.record.syncSet.filter((member) => !hasStrayedLong(situation, member)).length
 }
 
 function cancelLeaving(situation: Situation, primary: LiveView): FlowStep | undefined {
@@ -182,10 +214,8 @@ function enoughHoldEverything(
 }
 
 function lowerAcks(situation: Situation, primary: LiveView): FlowStep | undefined {
-  const { record, spec } = situation
-  const wanted = wantedAcks(situation)
-  const able = record.syncSet.filter((member) => !hasStrayedLong(situation, member)).length
-  const target = spec.durability === 'available' ? Math.min(wanted, able) : wanted
+  const { record } = situation
+  const [wanted, target] = [wantedAcks(situation), targetAcks(situation)]
   if (target >= record.acks || record.acks !== record.acksWanted) return undefined
   if (record.syncSet.length < record.acks && !enoughHoldEverything(situation, record.syncSet, target, primary))
     return undefined
@@ -296,14 +326,15 @@ function isStraying(situation: Situation, member: MemberId): boolean {
 export function syncSetShortfall(situation: Situation): Said {
   const { record } = situation
   const live = countedMembers(record).filter((member) => !isStraying(situation, member))
-  if (live.length < record.acks) {
+  const needed = mostAcks(record)
+  if (live.length < needed) {
     const able = live.length === 0 ? say`no replica` : say`only ${names(live)}`
-    return say`writes wait: ${counted(record.acks)} ${record.acks === 1 ? say`is` : say`are`} needed and ${able} can give one`
+    return say`writes wait: ${counted(needed)} ${needed === 1 ? say`is` : say`are`} needed and ${able} can give one`
   }
   if (record.acks < wantedAcks(situation))
     return say`writes need ${counted(record.acks)} instead of ${wantedAcks(situation)}`
   if (record.acks === 0 && !salvages(situation.spec)) return say`not protected: acks is 0`
-  return live.length > 0 && live.length === record.acks
+  return live.length > 0 && live.length === needed
     ? say`the loss of ${eachOf(live.map(instanceOf))} would make writes wait`
     : ''
 }
