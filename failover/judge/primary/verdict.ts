@@ -219,7 +219,7 @@ function standsBy({ stored: { assignment, gtidsReset }, errantTold = '' }: Obser
   return assignment?.passedOver === true || gtidsReset === true || (errantTold !== '' && assignment?.counted !== true)
 }
 
-/** Of a copy that stands still for long the source is silent there too. */
+/** The source is silent for a copy too, where that stands still for long. */
 function isCopied({ seedingProgress }: Observation): boolean {
   return seedingProgress !== null && (seedingProgress.stillMs ?? 0) < vanishedDonorMs
 }
