@@ -179,7 +179,7 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
     ['its data are in doubt', { ...lostTo, stored: { opened: true } }],
   ])('whoever cannot lead promises too, since its agent could confirm the lease: %s', (_, cannotLead) => {
     const given = { spec: always, nowMs: 60_000, leaseBlockedSinceMs: 50_000 }
-    const decided = (view: ViewOverrides, record: SituationOverrides['record']) =>
+    const decided = (view: ViewOverrides, record: NonNullable<SituationOverrides['record']>) =>
       after({ ...given, record, views: { ...bothPromised, 'shop-2': view } })
     for (const syncSet of [[shop1], [shop1, shop2]]) {
       expect(ordersOf(decided(cannotLead, { syncSet }))).toEqual(['promise shop-2 2@1'])
