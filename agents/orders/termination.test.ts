@@ -96,10 +96,17 @@ describe('An instance whose pod ends', () => {
     },
   )
 
-  it('ends at once where nobody could take over because writes need nobody', async () => {
+  it('ends at once where nobody could take over because nobody counts', async () => {
     const { parts, process } = await begin('primary')
     await parts.file.update({ assignment: { ...primaryOfEpoch3, acks: 0, counted: [] } })
     await vi.waitUntil(() => process.state === 'dead', { timeout: 60_000 })
+  })
+
+  it('waits for another to take over where replicas count and writes need none of them', async () => {
+    const parts = await testParts(new ScriptedServer(aServerState()))
+    await parts.file.update({ promise: 3, revision: 10, assignment: { ...primaryOfEpoch3, acks: 0 } })
+    expect(primaryOfEpoch3.counted).not.toEqual([])
+    expect(String(new Converger(parts, () => undefined).mode.waitsToEnd(0))).toContain('another instance is primary')
   })
 
   it('goes on where only its container was told to end and another has begun', async () => {
