@@ -3,7 +3,7 @@ import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot
 import { fetchFirst, isFetching } from '../steps/fetching.ts'
 import { promiseAction } from '../steps/promising.ts'
 import { unknownLoss } from '../protocol/notes.ts'
-import { nextRecord } from '../protocol/record.ts'
+import { nextRecord, type ClusterRecord } from '../protocol/record.ts'
 import { commitTo, dropIntent } from '../steps/commit.ts'
 import { step, type FlowStep } from '../steps/step.ts'
 import type { Revocation } from '../judge/election/durability.ts'
@@ -34,7 +34,7 @@ export function forcedFailoverStep(
   const taken = primaryAsItIs(situation, to)
   if (taken !== null) return taken
   const safe = safely()
-  if (safe !== null && !safe.blocked) return safe
+  if (safe !== null && !safe.blocked && !givesBack(record, safe)) return safe
   const unbelieved = notYetNoted(situation)
   if (unbelieved.length > 0)
     return step(say`forced failover: waiting until the start of ${names(unbelieved)} is noted`, [], {
@@ -53,6 +53,16 @@ export function forcedFailoverStep(
     )
   }
   return electByForce(situation, verdict, { promised, accepted, to })
+}
+
+/**
+ * A failover that loses nothing ends with the same primary: nobody could get what that one holds. Whoever accepted the
+ * loss would be asked for promises again after that, for ever.
+ */
+function givesBack({ epoch, primary }: ClusterRecord, { actions }: FlowStep): boolean {
+  return actions.some(
+    (action) => action.kind === 'commit' && action.next.epoch > epoch && action.next.primary === primary,
+  )
 }
 
 /**

@@ -53,8 +53,10 @@ export function conditionOf(situation: Situation): Found {
   const { intent } = situation.record
   const verdict = judgePrimary(situation)
   const asked = failoverAsked(situation)
+  const isToStart = verdict.kind === 'starting' && isToBeStarted(situation)
+  // A failover that loses nothing may have ended with that: asked for promises again, the primary would never start.
+  if (isToStart && asked?.acceptLoss !== true) return { condition: 'primaryToBeStarted', verdict }
   if (asked !== undefined) return { condition: 'failoverAsked', verdict, asked }
-  if (verdict.kind === 'starting' && isToBeStarted(situation)) return { condition: 'primaryToBeStarted', verdict }
   if (callsForFailover(verdict)) return conditionOfLost(situation, verdict)
   return intent ? conditionOfIntent(situation, intent) : conditionOfStanding(situation, verdict)
 }
