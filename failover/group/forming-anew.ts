@@ -40,6 +40,7 @@ const otherRows = say`one GTID may stand for two rows`
 interface Lost {
   readonly member: MemberId
   readonly transactions: number
+  readonly isNameless: boolean
 }
 
 /** A member that promised forms the group anew: the member that holds what all hold, or the one that a person named. */
@@ -61,13 +62,16 @@ export function formAnew(situation: Situation, promised: readonly Promised[], ch
     ...(isOfTwo ? { doubted: everybodyBut(situation, leader.member) } : {}),
     group: { name: keepsName ? record.group.name : nameAfterLoss(situation, leader.member), forming: true },
   })
-  const loss = keepsName ? noLoss : lossOf(found, choice)
+  const loss = keepsName && !promised.some(isNameless) ? noLoss : lossOf(found, promised, choice)
   return step(why, [{ kind: 'commit', why, next, loss }], { flow: 'failover' })
 }
 
-/** A silent member may hold more, and so may a member of one of two groups that gave the same names to other rows. */
-function lossOf({ lost, leftOut, isOfTwo }: Leader, { accepted }: Choice): Loss {
-  if (accepted.length > 0 || isOfTwo) return unknownLoss
+/**
+ * A silent member may hold more, and so may a member of one of two groups that gave the same names to other rows, or
+ * one that lost its names.
+ */
+function lossOf({ lost, leftOut, isOfTwo }: Leader, promised: readonly Promised[], { accepted }: Choice): Loss {
+  if (accepted.length > 0 || isOfTwo || promised.some(isNameless)) return unknownLoss
   return {
     transactions: Math.max(0, ...[...lost, ...leftOut].map(({ transactions }) => transactions)),
     unheardSeconds: 0,
@@ -91,11 +95,14 @@ function whyThisLeads({ leader, lost, compared, leftOut, isOfTwo }: Leader, give
   const ofWhom = isChosen ? '' : say` of ${allOf(compared.map(({ member }) => instanceOf(member)))}`
   const holds = say`${whose} ${counted(leader.holds.count(), 'transaction')}${ofWhom}`
   const without = given === '' ? '' : say`; given up: ${given}`
-  const aside = together(leftOut.map(ofMember))
-  const foreign = aside === '' ? '' : say`; left out, of a group that another hand formed: ${aside}`
+  const [nameless, forked] = [true, false].map((is) =>
+    together(leftOut.filter((one) => one.isNameless === is).map(ofMember)),
+  )
+  const foreign = forked ? say`; left out, of a group that another hand formed: ${forked}` : ''
+  const unnamed = nameless ? say`; left out, since its GTIDs do not tell what it holds: ${nameless}` : ''
   const name = instanceOf(leader.member)
   const alone = isOfTwo ? say`; nobody else counts before being seeded from ${name}: ${otherRows}` : ''
-  return say`${name} forms the group anew: ${holds}${without}${foreign}${alone}`
+  return say`${name} forms the group anew: ${holds}${without}${foreign}${unnamed}${alone}`
 }
 
 /**
@@ -125,7 +132,12 @@ function leaderOf(situation: Situation, promised: readonly Promised[], choice: C
 
 /** What others hold by the same names may be something else than what this member holds. */
 function isChoiceOfTwo({ record }: Situation, leader: Promised): boolean {
-  return record.group?.parted === true || isOfAnother(record, leader)
+  return record.group?.parted === true || isOfAnother(record, leader) || isNameless(leader)
+}
+
+/** Another hand reset its GTIDs, or gave it some: what it holds may be more or less than it claims. */
+function isNameless({ view: { observation } }: Promised): boolean {
+  return observation.stored.gtidsReset === true
 }
 
 /** What it holds by the names of the group may be something else. */
@@ -137,8 +149,9 @@ function isOfAnother(record: ClusterRecord, { view: { observation } }: Promised)
  * What was written in a group that another hand formed may have the names (GTIDs) of what this group acknowledged: who
  * was in such a group could hold the most by names, and lack all of that. So such a member is compared with nobody
  * where the primary was in no other group, which has on its disk whatever was acknowledged; or where the others hold
- * all that such a member names; or where a person accepts loss. Nobody where only a person can tell, as of two groups
- * that went on apart.
+ * all that such a member names; or where a person accepts loss. So it is with a member whose GTIDs do not tell what it
+ * holds; where that was the primary, what was acknowledged may be there alone. Nobody where only a person can tell, as
+ * of two groups that went on apart.
  */
 function comparedOf(
   situation: Situation,
@@ -146,18 +159,23 @@ function comparedOf(
   { acceptLoss, to }: Pick<Choice, 'acceptLoss' | 'to'>,
 ): readonly Promised[] {
   if (situation.record.group?.parted === true && !(acceptLoss && to !== null)) return []
-  const own = promised.filter((one) => !isOfAnother(situation.record, one))
+  const own = promised.filter((one) => !isOfAnother(situation.record, one) && !isNameless(one))
   const union = unionOf(own)
+  const isOfPrimary = ({ member }: Promised) => member === situation.record.primary
   const isEnough =
     acceptLoss ||
-    own.some(({ member }) => member === situation.record.primary) ||
-    promised.every(({ holds }) => union.contains(holds))
+    own.some(isOfPrimary) ||
+    (promised.every(({ holds }) => union.contains(holds)) && !promised.filter(isOfPrimary).some(isNameless))
   return isEnough ? own : []
 }
 
 function lostBy(promised: readonly Promised[], kept: GtidSet): readonly Lost[] {
   return promised
-    .map(({ member, holds }) => ({ member, transactions: holds.subtract(kept).count() }))
+    .map((one) => ({
+      member: one.member,
+      transactions: one.holds.subtract(kept).count(),
+      isNameless: isNameless(one),
+    }))
     .filter(({ transactions }) => transactions > 0)
 }
 
@@ -183,6 +201,9 @@ function whyNotCompared(promised: readonly Promised[]): Sentence {
   const forks = promised
     .filter(({ view }) => wasInFork(view.observation.stored))
     .map(({ member }) => instanceOf(member))
+  const nameless = promised.filter(isNameless).map(({ member }) => instanceOf(member))
+  if (nameless.length > 0)
+    return say`nobody can tell what ${allOf(nameless)} ${nameless.length === 1 ? say`holds, since its` : say`hold, since their`} GTIDs were changed by another hand`
   return forks.length === 0
     ? say`no member holds everything that the others hold`
     : say`what ${allOf(forks)} wrote in a group that another hand formed may have the names of what this group acknowledged`

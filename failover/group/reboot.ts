@@ -257,6 +257,7 @@ function isOfTwo(situation: Situation, to: InstanceName | null): boolean {
   if (condition === 'splitBrain' || record.group?.parted === true) return true
   const observation = to === null ? null : viewNamed(snapshot, to)?.observation
   if (observation == null) return false
+  if (observation.stored.gtidsReset === true) return true
   return forks.includes(observation.instance) || wasInFork(observation.stored) || isUncopied(record, observation)
 }
 
