@@ -120,7 +120,12 @@ describe('A switchover is refused', () => {
     [
       'to one that was open for writes',
       { views: { 'shop-1': { stored: { opened: true } } } },
-      'shop-1 was open for writes while it was no primary, and has not been seeded since',
+      'shop-1 may not lead: it was open for writes while it was no primary and has not been seeded since',
+    ],
+    [
+      'to one whose GTIDs do not tell what it holds',
+      { views: { 'shop-1': { stored: { gtidsReset: true } } } },
+      'shop-1 may not lead: its GTIDs were reset by another hand and it has not been seeded since',
     ],
     [
       'to one that has applied one large transaction for long',

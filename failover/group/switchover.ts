@@ -10,6 +10,7 @@ import { orderFor, peersOf } from '../steps/assignments.ts'
 import { changeRecord, dropIntent } from '../steps/commit.ts'
 import { step, type FlowStep } from '../steps/step.ts'
 import { departing, isFenced, isLive, liveView, type LiveView, type Situation } from '../judge/situation.ts'
+import { whyDoubted } from '../judge/data/doubted-data.ts'
 import { downtimeOf } from '../judge/downtime.ts'
 import { demotionShare, undoingSteps, whyNoTimeFor } from '../judge/time-to-undo.ts'
 import { countedMembers, type SwitchoverIntent } from '../protocol/record.ts'
@@ -109,8 +110,8 @@ function whyNotToMember(situation: Situation, view: LiveView): Sentence | null {
   const late = whyTooLate(name, seen, spec.maxLagSeconds)
   if (late !== null) return late
   if (isFenced(notes, name)) return say`${name} is fenced`
-  if (view.observation.stored.opened)
-    return say`${name} was open for writes while it was no primary, and has not been seeded since`
+  const doubt = whyDoubted(view.observation.stored)
+  if (doubt !== null) return say`${name} may not lead: ${doubt}`
   if (spec.policies[name]?.promotion === 'never') return say`the policy of ${name} is never`
   return whyTooNew(situation, view)
 }
