@@ -345,7 +345,11 @@ describe('In mode async, while nobody hears the agent of the primary,', () => {
   it.each([
     [1_040, false],
     [3_118, false],
+    // Its certificate, or the login that it asks for, will not do: whoever says so is there.
+    [2_026, false],
+    [2_061, false],
     [2_003, true],
+    [2_013, true],
   ])('a far one that refuses its replicas with error %i is dead: %s', (ioErrno, isDead) => {
     const lost = { server: { channel: { ioRunning: 'connecting', ioErrno } } } as const
     const far = { reachable: false, reachedBy: 'sql' } as const

@@ -166,10 +166,15 @@ export const instanceRowSchema = Type.Object(
     watch: Type.Optional(
       Type.Object(
         {
-          reach: Type.Enum(['unknown', 'answers', 'full', 'lockedOut', 'refused', 'silent', 'unresolved', 'noMysql'], {
-            description:
-              'How the newest look went. full: too many connections. lockedOut: mysqld is there and refuses the account. refused: nobody listens. silent: no answer in time.',
-          }),
+          reach: Type.Enum(
+            ['unknown', 'answers', 'full', 'lockedOut', 'refused', 'silent', 'unresolved', 'noMysql', 'unasked'],
+            {
+              description:
+                'How the newest look went. full: too many connections. lockedOut: mysqld is there and refuses the account. ' +
+                'refused: nobody listens. silent: no answer in time. ' +
+                'unasked: Regent could not ask, as where a certificate will not do.',
+            },
+          ),
           words: Type.String({ description: 'The same for people, with what the server or the system said.' }),
           dialect: nullable(
             Type.String({ description: 'As which version the server is spoken to; null: never seen.' }),

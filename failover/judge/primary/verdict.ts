@@ -1,3 +1,4 @@
+import { isAnswerOfSource } from '#common/mysql/answer-of-source.ts'
 import { counted, duration, heard, lasting, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { isToBeStarted, lackedByPrimary } from '../election/elected-set.ts'
@@ -249,14 +250,10 @@ function hearsSource(seen: Observation, name: string, unreachableMs: number): bo
   return channel.ioRunning === 'yes' && (channel.silentMs ?? 0) + seen.silentMs < unreachableMs
 }
 
-/**
- * Its source answered, if only to refuse: no login is no death. Numbers from 2000 to 2999 are of a client that nobody
- * answered.
- */
+/** Its source answered, if only to refuse. */
 function isRefused({ stored, server }: Observation, name: string): boolean {
   const { ioRunning, ioErrno = 0 } = server?.channel ?? {}
-  const isAnswer = ioErrno > 0 && Math.floor(ioErrno / 1_000) !== 2
-  return stored.assignment?.source === name && ioRunning === 'connecting' && isAnswer
+  return stored.assignment?.source === name && ioRunning === 'connecting' && isAnswerOfSource(ioErrno)
 }
 
 function verdict(

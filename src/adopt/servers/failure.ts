@@ -44,11 +44,18 @@ const byCode: Readonly<Record<string, Exclude<Reach, 'answers'>>> = {
   ECONNRESET: 'refused',
   EPIPE: 'refused',
   PROTOCOL_CONNECTION_LOST: 'refused',
+  ETIMEDOUT: 'silent',
+  EHOSTDOWN: 'silent',
+  EHOSTUNREACH: 'silent',
+  ENETDOWN: 'silent',
+  ENETUNREACH: 'silent',
 }
 
 function reachBy(errno: number, code: string): Exclude<Reach, 'answers'> {
   if (full.has(errno)) return 'full'
   if (ending.has(errno)) return 'refused'
   // The server's own numbers begin at 1000; those of the system are negative.
-  return errno >= 1000 ? 'lockedOut' : (byCode[code] ?? 'silent')
+  if (errno >= 1000) return 'lockedOut'
+  // A certificate that will not do, or a file that is missing here, is no silence: nobody leads because of that.
+  return byCode[code] ?? 'unasked'
 }

@@ -38,12 +38,12 @@ const mhaLock = 'MHA_Master_High_Availability_Monitor'
 
 const dumpsStatement = `SELECT HOST AS host FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'`
 
-/** Rejects with a `LookFailure`; `noMysql` for a version that no dialect knows. */
+/** Rejects with a `LookFailure`; `unasked` for a version that no dialect knows. */
 export async function readFacts(session: ServerSession, deadlineMs: number): Promise<ServerFacts> {
   const [first] = await session.query('SELECT @@version AS version', deadlineMs)
   const version = textOf(first, 'version')
   const dialect = dialectFor(version)
-  if (dialect === undefined) throw new LookFailure('noMysql', say`its version is "${version}", which no dialect knows`)
+  if (dialect === undefined) throw new LookFailure('unasked', say`its version is "${version}", which no dialect knows`)
   const variables = await session.query(variablesStatement, deadlineMs)
   const values = new Map(variables.map((row) => [textOf(row, 'Variable_name'), textOf(row, 'Value')]))
   const value = (name: VariableName): string => values.get(name) ?? values.get(olderName(name)) ?? ''

@@ -89,6 +89,7 @@ export interface SeenServer extends ServerFacts {
 /**
  * How a server was reached: `answers` · `full` too many connections · `lockedOut` mysqld is there and refuses the
  * account · `refused` nobody listens · `silent` no answer in time · `unresolved` the name has no address · `noMysql`
- * something else listens there.
+ * something else listens there · `unasked` Regent could not ask: a certificate, a version, or something here stood in
+ * the way.
  */
-export type Reach = 'answers' | 'full' | 'lockedOut' | 'refused' | 'silent' | 'unresolved' | 'noMysql'
+export type Reach = 'answers' | 'full' | 'lockedOut' | 'refused' | 'silent' | 'unresolved' | 'noMysql' | 'unasked'

@@ -73,7 +73,7 @@ const takeover: Change = {
 }
 
 describe('Nobody leads beside a root', () => {
-  it.each(['full', 'lockedOut', 'noMysql'] as const)(
+  it.each(['full', 'lockedOut', 'noMysql', 'unasked'] as const)(
     'that lives, though Regent cannot log in there: %s',
     async (reach) => {
       const { seen, carryOut } = handOn()

@@ -125,6 +125,20 @@ const cases: Readonly<Record<string, readonly [Scene, string]>> = {
     { looks: [silent, { channel: { io: 'connecting', ioErrno: 1_045 } }, lost] },
     'only watched: would wait, for shop-0 may be alive: it does not answer; shop-1 reached it and was refused',
   ],
+  ...Object.fromEntries(
+    // Its account is locked; its source wants TLS; its source’s certificate will not do; the same of its login.
+    [3_118, 3_159, 2_026, 2_061].map((ioErrno): [string, readonly [Scene, string]] => [
+      `whose replica was answered by the primary with ${ioErrno}`,
+      [
+        { looks: [silent, { channel: { io: 'connecting', ioErrno } }, lost] },
+        'only watched: would wait, for shop-0 may be alive: it does not answer; shop-1 reached it and was refused',
+      ],
+    ]),
+  ),
+  'whose primary cannot be asked': [
+    { looks: [{ reach: 'unasked', why: 'self-signed certificate' }, lost, lost] },
+    'only watched: would wait, for shop-0 may be alive: Regent could not ask it (self-signed certificate)',
+  ],
   'whose primary has just now failed': [
     { looks: [{ ...dead, sinceMs: nowMs - 100 }, lost, lost] },
     'only watched: would wait, for shop-0 may be alive: nobody listens there, since just now',

@@ -1,3 +1,4 @@
+import { isAnswerOfSource } from '#common/mysql/answer-of-source.ts'
 import { say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { abbreviated, allOf } from '#common/text/words.ts'
 import type { ReplicationNode, ReplicationTree } from '#topology/snapshot/replication-tree.ts'
@@ -86,6 +87,7 @@ export function primaryState(look: Look | undefined, looks: readonly Look[], now
   if (answers(look)) return { kind: 'serving', look }
   const words = reachWords(look)
   if (look.reach === null) return { kind: 'unknown', look, why: words }
+  if (look.reach === 'unasked') return { kind: 'unknown', look, why: reachInFull(look) }
   if (look.reach === 'full' || look.reach === 'lockedOut') return { kind: 'alive', look, why: words }
   if (nowMs - look.sinceMs < patienceWithPrimaryMs) return { kind: 'unknown', look, why: say`${words}, since just now` }
   return byReplicas(look, looks, words)
@@ -116,9 +118,9 @@ function byReplicas(look: Look, looks: readonly Look[], words: Sentence): Primar
   return { kind: 'unknown', look, why: say`${words}, and ${nobody}` }
 }
 
-/** The source answered, with an error of its own: it lives. */
+/** The source answered, if only to refuse: it lives. */
 function isRefusedBySource(channel: SeenChannel | undefined): boolean {
-  return channel?.io === 'connecting' && channel.ioErrno >= 1_000 && channel.ioErrno < 2_000
+  return channel?.io === 'connecting' && isAnswerOfSource(channel.ioErrno)
 }
 
 export function follows(look: Look, source: Look, looks: readonly Look[]): boolean {
@@ -162,6 +164,8 @@ export function reachWords({ reach }: Look): Sentence {
       return say`its name has no address`
     case 'noMysql':
       return say`what listens there is no MySQL`
+    case 'unasked':
+      return say`Regent could not ask it`
   }
 }
 

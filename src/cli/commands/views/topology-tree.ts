@@ -200,6 +200,7 @@ const reaches: Readonly<Record<Exclude<NonNullable<InstanceRow['watch']>['reach'
   silent: 'does not answer',
   unresolved: 'has no address',
   noMysql: 'no MySQL',
+  unasked: 'cannot be asked',
 }
 
 function serverWords(row: InstanceRow): StateWords {
