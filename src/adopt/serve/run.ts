@@ -11,14 +11,13 @@ import { createApi } from '#manager/api/create-api.ts'
 import { createMetrics } from '#manager/clusters/metrics.ts'
 import { fileStore } from '#store/file.ts'
 import { adoptedFolder, writeManager } from '../adopted-folder.ts'
-import { hostsOf } from '../adoption.ts'
 import { leftoversIn } from '../trees/leftover.ts'
 import { TreeHand } from '../trees/tree-hand.ts'
 import { watchingService } from '../watch/service.ts'
 import { discoverer } from './discoverer.ts'
 import { OrchestratorDoor } from './orchestrator-door.ts'
 import { WatchedClusters } from './watched-clusters.ts'
-import { noteFinished, watchingHands } from './watching-hands.ts'
+import { takeUp, watchingHands } from './watching-hands.ts'
 
 const lookAtFolderMs = 1_000
 /** A server that was away when a change was finished may be back. */
@@ -48,16 +47,10 @@ export async function runWatching({ host, port }: ServeOptions): Promise<void> {
       : error
   })
   await clusters.follow()
-  for (const cluster of clusters.list) {
-    const { adoption } = cluster
-    noteFinished(cluster, await hand.finishOne(adoption.cluster, hostsOf(adoption)))
-    cluster.endRecoveries({
-      outcome: 'abandoned',
-      sentence: 'ended in the middle: its manager died',
-      to: null,
-      lost: [],
-    })
-  }
+  for (const cluster of clusters.list)
+    await takeUp(cluster, hand, (error) =>
+      log.error(`${cluster.adoption.cluster}: what a change has left is not done: ${describeError(error)}`),
+    )
   await door.follow().catch((error: unknown) => log.warn(`orchestrator’s interface: ${describeError(error)}`))
   const { pid } = process
   await writeManager(folder, { version: 1, host, port, pid, startTicks: readProcessStat(pid)?.startTicks ?? 0 })

@@ -1,11 +1,11 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { virtualWorld } from '#common/ports/testing-world.ts'
 import type { Change } from '#orchestrator/trees/step.ts'
 import type { Adoption } from '../adoption.ts'
 import type { TreeHand } from '../trees/tree-hand.ts'
 import type { WatchedCluster } from '../watch/watched-cluster.ts'
 import { anAdoption } from '../watch/testing.ts'
-import { watchingHands } from './watching-hands.ts'
+import { takeUp, watchingHands } from './watching-hands.ts'
 
 const change: Change = { steps: [{ do: 'lead', at: 'shop-1' }] }
 const begun = { kind: 'failover', analysis: 'DeadMaster', from: 'shop-0' } as const
@@ -54,4 +54,47 @@ it('A recovery of a cluster that is watched no more ends, and nobody rejects wha
   seen.adoption = anAdoption()
   hands.begin('shop', begun)
   expect(seen.outcomes).toEqual(['running', 'running'])
+})
+
+describe('What a manager before has begun', () => {
+  const taking = async (finishOne: () => Promise<unknown>) => {
+    const [ended, failed] = [[] as string[], [] as unknown[]]
+    const endRecoveries: WatchedCluster['endRecoveries'] = ({ outcome }) => void ended.push(outcome)
+    const cluster = { adoption: anAdoption(), endRecoveries } as unknown as WatchedCluster
+    await takeUp(cluster, { finishOne } as unknown as TreeHand, (error) => void failed.push(error))
+    return { ended, failed }
+  }
+
+  it('ends where nothing of it is left', async () => {
+    expect(await taking(async () => undefined)).toEqual({ ended: ['abandoned'], failed: [] })
+    const led = async () => ({ leads: 'shop-1', failed: [] })
+    expect((await taking(led)).ended[0]).toBe('succeeded')
+    const undone = async () => ({ leads: null, failed: ['shop-1 is not opened any more'] })
+    expect((await taking(undone)).ended[0]).toBe('undone')
+  })
+
+  it('goes on where nobody can be asked yet: what comes of it is told once that is known', async () => {
+    const waits = async () => ({ leads: null, failed: ['shop-1 is away'], isPending: true })
+    expect((await taking(waits)).ended).toEqual([])
+  })
+
+  it('keeps no manager from watching, where what is left cannot be read', async () => {
+    const damaged = new Error('the file is damaged')
+    expect(await taking(async () => Promise.reject(damaged))).toEqual({ ended: ['abandoned'], failed: [damaged] })
+  })
+})
+
+it('A cluster where what a change has left cannot be done keeps none of the others from its end', async () => {
+  const [first, second] = ['shop', 'bank'].map((cluster) => ({ adoption: { ...anAdoption(), cluster } }))
+  const finished: string[] = []
+  const hand = {
+    finishOne: async (cluster: string) => {
+      if (cluster === 'shop') throw new Error('the file of shop is damaged')
+      finished.push(cluster)
+    },
+  } as unknown as TreeHand
+  const clusters = () => [first, second] as unknown as readonly WatchedCluster[]
+  const hands = watchingHands(clusters, { hand, discover: async () => undefined, world: virtualWorld() })
+  await expect(hands.finishAll()).rejects.toThrow('shop: the file of shop is damaged')
+  expect(finished).toEqual(['bank'])
 })

@@ -1,4 +1,4 @@
-import { RegentError } from '#common/errors/errors.ts'
+import { describeError, RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import type { World } from '#common/ports/ports.ts'
 import type { Hands, RecoveryUnderWay } from '#orchestrator/trees/hands.ts'
@@ -39,7 +39,12 @@ export function watchingHands(
       await find(name).lookNow()
     },
     async finishAll() {
-      for (const cluster of clusters()) await finish(cluster)
+      const failed: string[] = []
+      for (const cluster of clusters())
+        await finish(cluster).catch((error: unknown) =>
+          failed.push(`${cluster.adoption.cluster}: ${describeError(error)}`),
+        )
+      if (failed.length > 0) throw new RegentError('REGENT_REFUSED', say`${failed.join('; ')}`)
     },
     async carryOut(name, change) {
       refuseRecovering(name)
@@ -80,9 +85,27 @@ export function watchingHands(
   }
 }
 
-/** A recovery whose manager died has an end, too. */
-export function noteFinished(cluster: WatchedCluster, finished: Finished | undefined): void {
-  if (finished === undefined) return
+/**
+ * What a manager before has begun at a cluster is finished, and its recoveries have an end, too. A cluster where that
+ * cannot be is told of, and tried again like every one: it keeps nobody from watching.
+ */
+export async function takeUp(
+  cluster: WatchedCluster,
+  hand: Pick<TreeHand, 'finishOne'>,
+  tell: (error: unknown) => void,
+): Promise<void> {
+  const { adoption } = cluster
+  const finished = await hand.finishOne(adoption.cluster, hostsOf(adoption)).catch(tell)
+  if (finished?.isPending === true) return
+  noteFinished(cluster, finished ?? undefined)
+  cluster.endRecoveries({
+    ...{ outcome: 'abandoned', sentence: 'ended in the middle: its manager died' },
+    ...{ to: null, lost: [] },
+  })
+}
+
+function noteFinished(cluster: WatchedCluster, finished: Finished | undefined): void {
+  if (finished === undefined || finished.isPending === true) return
   const { leads, failed } = finished
   const rest = failed.length === 0 ? '' : `; not done: ${failed.join('; ')}`
   const sentence =

@@ -1,7 +1,10 @@
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
 import { replaceJson } from '#local/files/durable-file.ts'
-import { isMissing, readJsonIfThere } from '#local/files/input-file.ts'
+import { refuseNewer } from '#local/files/file-version.ts'
+import { badFile, readJsonIfThere } from '#local/files/input-file.ts'
 import type { Step } from '#orchestrator/trees/step.ts'
 import { say } from '#common/sentence/sentence.ts'
 
@@ -12,6 +15,8 @@ export interface Leftover {
   readonly servers?: Readonly<Record<string, string>>
   /** Where nobody may lead any more by these steps: what puts everything right again. */
   readonly undo?: readonly Step[]
+  /** Servers beside which nobody was to lead: each was seen to be gone. */
+  readonly gone?: readonly string[]
   /** A server whose GTIDs were about to be emptied: these are said to be executed there, where it says of none. */
   readonly purge?: { readonly at: string; readonly keep: string }
 }
@@ -19,8 +24,14 @@ export interface Leftover {
 /** Kept durably before it resolves; null for nothing. */
 export interface Leftovers {
   keep(cluster: string, leftover: Leftover | null): Promise<void>
-  read(): Promise<ReadonlyMap<string, Leftover>>
+  /** Rejects with `REGENT_BAD_FILE` and `REGENT_NEWER_VERSION`. */
+  read(cluster: string): Promise<Leftover | null>
 }
+
+const version = 1
+const steps = Type.Array(Type.Object({ do: Type.String(), at: Type.String() }))
+/** What a step says beside that nobody but this program writes. */
+const leftoverSchema = Type.Object({ version: Type.Literal(version), steps, undo: Type.Optional(steps) })
 
 export function leftoversIn(folder: string): Leftovers {
   const path = (cluster: string): string => join(folder, `${cluster}.json`)
@@ -28,18 +39,15 @@ export function leftoversIn(folder: string): Leftovers {
     async keep(cluster, leftover) {
       if (leftover === null) return rm(path(cluster), { force: true })
       await mkdir(folder, { recursive: true, mode: 0o700 })
-      await replaceJson(path(cluster), { version: 1, ...leftover })
+      await replaceJson(path(cluster), { version, ...leftover })
     },
-    async read() {
-      const names = await readdir(folder).catch((error: unknown) => {
-        if (isMissing(error)) return []
-        throw error
-      })
-      const clusters = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -5))
-      const all = await Promise.all(
-        clusters.map(async (name) => [name, await readJsonIfThere(path(name), say`what was begun`)] as const),
-      )
-      return new Map(all.filter((entry): entry is readonly [string, Leftover] => entry[1] !== undefined))
+    async read(cluster) {
+      const [file, what] = [path(cluster), say`what was begun`]
+      const value = await readJsonIfThere(file, what)
+      if (value === undefined) return null
+      refuseNewer(file, value, version)
+      if (Value.Check(leftoverSchema, value)) return value as Leftover
+      throw badFile(what, file, say`does not have the expected shape: look at the servers, then remove that file`)
     },
   }
 }

@@ -1,5 +1,5 @@
 import { described, RegentError } from '#common/errors/errors.ts'
-import { say } from '#common/sentence/sentence.ts'
+import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Clock, Timers } from '#common/ports/ports.ts'
 import type { Step } from '#orchestrator/trees/step.ts'
 import type { AdoptedHost } from '../adoption.ts'
@@ -61,19 +61,40 @@ export class Servers {
   }
 
   async #refusePresent(name: string): Promise<void> {
-    const host = this.#hostOf(name)
-    const hand = await this.#openHand(host, this.#hosts, this.#world).catch((error: unknown) => {
-      if (isNobodyThere(error)) return undefined
-      const words = say`${name} is not known to be gone (${described(error)}): nobody leads beside it`
-      throw new RegentError('REGENT_REFUSED', words, { cause: error })
-    })
-    hand?.close()
-    if (hand !== undefined) throw new RegentError('REGENT_REFUSED', say`${name} answers again: nobody leads beside it`)
+    const failure = await this.#whyNoHand(name)
+    if (failure === undefined)
+      throw new RegentError('REGENT_REFUSED', say`${name} answers again: nobody leads beside it`)
+    if (isNobodyThere(failure)) return
+    throw new RegentError('REGENT_REFUSED', say`${notGone(name, failure)}: nobody leads beside it`, { cause: failure })
+  }
+
+  /** Of which of these nobody can say whether it takes writes; undefined for none. */
+  async whyNotGone(names: readonly string[]): Promise<string | undefined> {
+    for (const name of names) {
+      const failure = await this.#whyNoHand(name)
+      if (failure !== undefined && !isNobodyThere(failure)) return String(notGone(name, failure))
+    }
+    return undefined
+  }
+
+  /** Undefined where it answers. */
+  async #whyNoHand(name: string): Promise<unknown> {
+    try {
+      const hand = await this.#openHand(this.#hostOf(name), this.#hosts, this.#world)
+      hand.close()
+      return undefined
+    } catch (error) {
+      return error ?? new Error('it fails')
+    }
   }
 
   #hostOf(name: string): AdoptedHost {
     return this.#hosts.find(({ instance }) => instance === name) ?? neverMissing(name)
   }
+}
+
+function notGone(name: string, failure: unknown): Sentence {
+  return say`${name} is not known to be gone (${described(failure)})`
 }
 
 /** A root that is back may have all its connections taken at once by those who waited: that is no death. */

@@ -36,7 +36,7 @@ function handOn(leftover: Leftover | null = null) {
   }
   const leftovers: Leftovers = {
     keep: async (_, kept) => void (seen.leftover = kept),
-    read: async () => new Map(seen.leftover === null ? [] : [['shop', seen.leftover]]),
+    read: async () => seen.leftover,
   }
   const { clock, timers } = virtualWorld()
   const now = { ...timers, sleep: () => Promise.resolve() }
@@ -115,6 +115,37 @@ describe('A change that has ended in the middle', () => {
     })
     expect([seen.done, [...seen.writes], seen.leftover]).toEqual([['start 1'], ['shop-0'], null])
     expect(await finish()).toBeUndefined()
+  })
+
+  it.each(['full', 'lockedOut', 'unasked'] as const)(
+    'has nobody lead beside the root of before, which is back and cannot be asked whether it takes writes: %s',
+    async (reach) => {
+      const { seen, finish, carryOut } = handOn()
+      seen.away.add('shop-0')
+      seen.fails.add('lead shop-1')
+      await expect(carryOut(failover)).rejects.toThrow('lead failed')
+      seen.fails.clear()
+      seen.reach = reach
+      const finished = await finish()
+      expect(finished).toEqual({ leads: null, failed: [expect.stringContaining('shop-0 is not known to be gone')] })
+      expect([seen.done, seen.leftover]).toEqual([['start 1'], null])
+    },
+  )
+
+  it('goes on below the one that leads already, though nobody can ask the root of before', async () => {
+    const { seen, finish } = handOn({ steps: failover.steps.slice(1), undo: failover.undo ?? [], gone: ['shop-0'] })
+    seen.away.add('shop-0')
+    seen.reach = 'full'
+    seen.writes.add('shop-1')
+    expect(await finish()).toEqual({ leads: 'shop-1', failed: [] })
+  })
+
+  it('is no end of it where the one that was to lead is away, and is gone on with later', async () => {
+    const { seen, finish } = handOn({ steps: failover.steps.slice(1), undo: failover.undo ?? [] })
+    seen.away.add('shop-1')
+    expect(await finish()).toEqual({ leads: null, failed: ['shop-1 is away'], isPending: true })
+    seen.away.clear()
+    expect(await finish()).toEqual({ leads: 'shop-1', failed: [] })
   })
 
   it('goes on below the one that leads already, though the root of before is back', async () => {

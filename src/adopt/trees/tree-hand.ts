@@ -21,6 +21,8 @@ export interface Finished {
   /** The server that leads after the change; null where all was put right again instead. */
   readonly leads: string | null
   readonly failed: readonly string[]
+  /** Nobody could say yet what is to be done: all of it is tried again. */
+  readonly isPending?: true
 }
 
 /** How the end of a change went. */
@@ -72,9 +74,9 @@ export class TreeHand {
   /** What is left of a change whose manager died. Undefined where nothing is, or the cluster is being changed. */
   async finishOne(cluster: string, hosts: readonly AdoptedHost[]): Promise<Finished | undefined> {
     if (this.#busy.has(cluster)) return undefined
-    const leftover = (await this.#parts.leftovers.read()).get(cluster)
+    const leftover = await this.#parts.leftovers.read(cluster)
     // Somebody else may have begun during the read: the same would be done twice, or beside another change.
-    if (leftover === undefined || this.#busy.has(cluster)) return undefined
+    if (leftover === null || this.#busy.has(cluster)) return undefined
     const at = touchedBy(leftover.steps).join(', ')
     this.#parts.log.warn(`${cluster}: a change has ended in the middle; what is left of that is done at ${at}`)
     const other = otherThan(leftover.servers ?? {}, hosts)
@@ -85,10 +87,11 @@ export class TreeHand {
       return { leads: null, failed: [why] }
     }
     return this.#alone(cluster, 'the end of a change', hosts, async (servers) => {
-      const { left, leads, failed } = await this.#goOn(cluster, servers, leftover)
+      const { left, ...finished } = await this.#goOn(cluster, servers, leftover)
       await this.#keep(cluster, left)
+      const { failed } = finished
       if (failed.length > 0) this.#parts.log.error(`${cluster}: that was not done: ${failed.join('; ')}`)
-      return { leads, failed }
+      return finished
     })
   }
 
@@ -121,7 +124,7 @@ export class TreeHand {
   ): Promise<readonly string[]> {
     const { leftovers } = this.#parts
     const turn = steps.findIndex((step) => step.do === 'lead')
-    let isTouched = (await leftovers.read()).has(cluster)
+    let isTouched = (await leftovers.read(cluster)) !== null
     try {
       await refuseUnready(steps, servers)
       await this.#keep(cluster, { steps: undo })
@@ -133,7 +136,8 @@ export class TreeHand {
     }
     if (turn < 0) return []
     const rest = steps.slice(turn)
-    await this.#keep(cluster, { steps: rest, undo })
+    const gone = steps.filter((step) => step.do === 'absent').map(({ at }) => at)
+    await this.#keep(cluster, { steps: rest, undo, gone })
     const { failed } = await this.#lead(rest, servers)
     await this.#keep(cluster, null)
     return failed
@@ -149,7 +153,7 @@ export class TreeHand {
 
   /** What was decided then may be wrong by now: nobody is opened beside another one that takes writes. */
   async #goOn(cluster: string, servers: Servers, leftover: Leftover): Promise<Ended> {
-    const { steps, undo, purge } = leftover
+    const { steps, undo, purge, gone = [] } = leftover
     try {
       if (purge !== undefined) {
         await servers.open([purge.at])
@@ -157,13 +161,13 @@ export class TreeHand {
         await this.#each(cluster, steps, servers)
         return { leads: null, failed: [], left: null }
       }
-      const late = await whyLate(steps, servers)
+      const late = await whyLate(steps, servers, gone)
       if (late === null && steps[0]?.do === 'lead') return await this.#lead(steps, servers)
       if (late === null || undo === undefined) return await this.#unlessLate(steps, servers, late)
       const undone = await this.#unlessLate(undo, servers, await whyLate(undo, servers))
       return { ...undone, failed: [late.why, ...undone.failed] }
     } catch (error) {
-      return { leads: null, failed: [describeError(error)], left: leftover }
+      return { leads: null, failed: [describeError(error)], left: leftover, isPending: true }
     }
   }
 
@@ -255,21 +259,24 @@ export function otherThan(then: Readonly<Record<string, string>>, hosts: readonl
   return Object.keys(then).find((name) => now[name] !== then[name])
 }
 
-/** Steps that come too late: by now another server takes writes than those that they open. */
+/** Steps that come too late: by now another server takes writes than those that they open, or may do so. */
 interface Late {
   readonly opens: ReadonlySet<string>
   readonly why: string
 }
 
-async function whyLate(steps: readonly Step[], servers: Servers): Promise<Late | null> {
+/** @param gone servers that live again, though nobody can ask them, may take writes as well */
+async function whyLate(steps: readonly Step[], servers: Servers, gone: readonly string[] = []): Promise<Late | null> {
   const opened = steps.filter((step) => step.do === 'lead' || (step.do === 'readOnly' && !step.on))
   if (opened.length === 0) return null
   const writers = await servers.writers()
   const opens = new Set(opened.map(({ at }) => at).filter((name) => !writers.has(name)))
   const others = [...writers].filter((name) => !opened.some(({ at }) => at === name))
-  if (opens.size === 0 || others.length === 0) return null
-  const why = `${[...opens].join(', ')} is not opened any more: ${others.join(', ')} takes writes by now`
-  return { opens, why }
+  if (opens.size === 0) return null
+  const doubt = await servers.whyNotGone(gone)
+  if (others.length === 0 && doubt === undefined) return null
+  const why = others.length === 0 ? doubt : `${others.join(', ')} takes writes by now`
+  return { opens, why: `${[...opens].join(', ')} is not opened any more: ${why}` }
 }
 
 /** The step is done at such a server, or has one for its source. */
