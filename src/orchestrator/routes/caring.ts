@@ -73,7 +73,7 @@ async function forget(call: Call): Promise<Answer> {
 }
 
 async function forgetCluster(call: Call): Promise<Answer> {
-  const { cluster } = call
+  const cluster = call.exactCluster
   const names = cluster.known.snapshot.instances.map(({ name }) => name)
   await call.clusters.annotate(cluster.name, (said) => withHidden(said, names))
   return ok(`Cluster forgotten: ${cluster.clusterName}`)
@@ -179,7 +179,9 @@ export const caringRoutes: readonly Route[] = [
   {
     path: 'forget-cluster/:clusterHint',
     does: 'does not list a cluster any more',
-    differs: 'the cluster is managed as before until it is removed; discover of each of its servers lists them again',
+    differs:
+      'the cluster is managed as before until it is removed; discover of each of its servers lists them again. ' +
+      'A part of a name is refused: the cluster of that name may be gone already',
     changes: true,
     answer: forgetCluster,
   },

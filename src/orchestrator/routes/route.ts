@@ -125,6 +125,11 @@ export class Call {
     return serverAt(this.fleet, { host: this.param('host'), port: this.param('port') }, 'exact')
   }
 
+  /** Named by `:clusterHint`, in full, as `exactServer` is. */
+  get exactCluster(): Cluster {
+    return clusterOfHint(this.fleet, this.said('clusterHint'), 'exact')
+  }
+
   /** Named by `:clusterHint`, or by one of its servers. */
   get cluster(): Cluster {
     return this.params['host'] === undefined ? this.clusterNamed(this.said('clusterHint')) : this.server.cluster
@@ -138,10 +143,12 @@ export class Call {
     return serverAt(this.fleet, { host, port }, this.#namesFor(host))
   }
 
-  /** The name of a server that was forgotten is a part of no other one’s name. */
+  /** The name of a server, or of a cluster, that was forgotten is a part of no other one’s name. */
   #namesFor(hint: string): Names {
-    const [name = ''] = hint.split(':', 1)
-    const isForgotten = this.#seen.some(({ notes }) => notes.annotations?.hidden?.includes(name) === true)
+    const [first = ''] = hint.split(':', 1)
+    const isForgotten = this.#seen.some(({ name, notes: { annotations: { alias, hidden = [] } = {} } }) => {
+      return hidden.includes(first) || hint === name || hint === alias || name.endsWith(`.${hint}`)
+    })
     return isForgotten ? 'exact' : this.#names
   }
 
