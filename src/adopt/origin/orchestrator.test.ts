@@ -82,11 +82,32 @@ describe('orchestrator’s configuration file', () => {
       'choose a longer password',
     ],
     [{ MySQLTopologyUser: 'o', DefaultInstancePort: 0 }, 'DefaultInstancePort, which must be a number above 0'],
+    // What nobody could listen on, or log in by, is not said to be served.
+    ...[':0', ':65536', 'a b:3000'].map((ListenAddress): [object, string] => [
+      { MySQLTopologyUser: 'o', ListenAddress },
+      `ListenAddress ${ListenAddress}`,
+    ]),
+    ...[
+      { HTTPAuthUser: '', HTTPAuthPassword: 'a-password-that-is-long' },
+      { HTTPAuthUser: 'a-user-that-has-no-password', HTTPAuthPassword: '' },
+    ].map((login): [object, string] => [
+      { MySQLTopologyUser: 'o', ListenAddress: ':3000', AuthenticationMethod: 'basic', ...login },
+      login.HTTPAuthUser === '' ? 'no HTTPAuthUser' : 'no HTTPAuthPassword',
+    ]),
   ])('%j is refused', async (keys, why) => {
     await expect(read(keys)).rejects.toMatchObject({
       code: 'REGENT_BAD_FILE',
       message: expect.stringContaining(why) as string,
     })
+  })
+
+  it.each([
+    [{ ReasonableReplicationLagSeconds: 90_000 }, 'maxLagSeconds'],
+    [{ PromotionIgnoreHostnameFilters: ['*'] }, 'none of them could ever be primary'],
+  ])('that would make an adoption which no manager reads is refused: %j', async (keys, why) => {
+    const { mysql, applied } = await read({ MySQLTopologyUser: 'o', ...keys })
+    const found = checkAdoption('found', { cluster: 'shop', mysql, hosts: ['db1', 'db2'] })
+    expect(() => applied(found)).toThrow(why)
   })
 
   it('has each key in one row', () => {

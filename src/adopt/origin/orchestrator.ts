@@ -1,6 +1,6 @@
 import { badFile, readJson, readText } from '#local/files/input-file.ts'
 import { keepPassword, prepareFolder, type AdoptedFolder } from '../adopted-folder.ts'
-import type { AdoptedAccount, Adoption } from '../adoption.ts'
+import { checkAdoption, type AdoptedAccount, type Adoption } from '../adoption.ts'
 import { mysqlPort, parseHostAddress, type HostAddress } from '../host-address.ts'
 import type { OrchestratorServed } from '../orchestrator-file.ts'
 import { meaningOfKey, secretKeys } from './orchestrator-keys.ts'
@@ -49,14 +49,15 @@ export async function readOrchestrator(
     seeds: textsIn(file, all, 'DiscoverySeeds').map((seed) => seedOf(file, seed, port)),
     port,
     served: await servedIn(file, all, { text, folder }),
-    applied: (found) => ({
-      ...found,
-      maxLagSeconds,
-      failover: { ...found.failover, automatic },
-      hosts: found.hosts.map((host) =>
-        never.some((pattern) => pattern.test(host.host)) ? { ...host, promotion: 'never' } : host,
-      ),
-    }),
+    applied: (found) =>
+      checkAdoption(`what ${file} became`, {
+        ...found,
+        maxLagSeconds,
+        failover: { ...found.failover, automatic },
+        hosts: found.hosts.map((host) =>
+          never.some((pattern) => pattern.test(host.host)) ? { ...host, promotion: 'never' } : host,
+        ),
+      }),
   }
 }
 
@@ -100,8 +101,8 @@ async function servedIn(
   { text, folder }: { readonly text: (key: string) => string; readonly folder: AdoptedFolder },
 ): Promise<OrchestratorServed | undefined> {
   if (keys['ListenAddress'] === undefined) return undefined
-  const [, host = '', digits = ''] = /^\[?([^\]]*?)\]?:(\d{1,5})$/.exec(text('ListenAddress')) ?? []
-  if (digits === '')
+  const [, host = '', digits = ''] = /^\[?([\w.:%-]*?)\]?:(\d{1,5})$/.exec(text('ListenAddress')) ?? []
+  if (Number(digits) < 1 || Number(digits) > 65_535)
     throw badFile(what, file, say`has ListenAddress ${text('ListenAddress')}; allowed is [address]:port`)
   const login = loginIn(file, text)
   return {
@@ -116,13 +117,15 @@ async function servedIn(
 function loginIn(file: string, text: (key: string) => string): string | undefined {
   const method = text('AuthenticationMethod').toLowerCase()
   if (method === '' || method === 'none') return undefined
-  const login = `${text('HTTPAuthUser')}:${text('HTTPAuthPassword')}`
-  if (login === ':')
+  const [user, password] = [text('HTTPAuthUser'), text('HTTPAuthPassword')]
+  const missing = user === '' ? 'HTTPAuthUser' : password === '' ? 'HTTPAuthPassword' : undefined
+  if (missing !== undefined)
     throw badFile(
       what,
       file,
-      say`has AuthenticationMethod ${method} and no HTTPAuthUser: everybody could ask; give a login`,
+      say`has AuthenticationMethod ${method} and no ${missing}: everybody could ask; give a login`,
     )
+  const login = `${user}:${password}`
   // As long as every login of the interface has to be.
   if (/^[\x21-\x7e]{16,1024}$/.test(login)) return login
   const why = say`of less than 15 characters together, or with white space; choose a longer password`
