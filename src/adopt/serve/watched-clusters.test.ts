@@ -57,3 +57,33 @@ test('A cluster whose file changes is listed all the time: who recovers it finds
   expect(listed).toEqual([0, 1])
   expect(clusters.list.map(({ adoption }) => adoption.hosts.length)).toEqual([2])
 })
+
+test('A cluster that could not be begun is tried again, and why is said once: nobody else would watch it', async () => {
+  vi.stubEnv('REGENT_HOME', await temporaryFolder())
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const folder = adoptedFolder()
+  await prepareFolder(folder)
+  const mysql = { user: 'regent', passwordFile: await fileWith('x') }
+  await keepAdoption(folder, checkAdoption('it', { version: 1, cluster: 'shop', hosts: ['127.0.0.1:1'], mysql }))
+  let whyNot = 'no file is left to open'
+  const store = {
+    async readNotes() {
+      if (whyNot !== '') throw new Error(whyNot)
+      return {}
+    },
+    updateNotes: () => expect.fail('nothing is noted'),
+  }
+  const lines: string[] = []
+  const log = createLogger({ level: 'error', name: 'test', destination: { write: (line) => void lines.push(line) } })
+  const clusters = new WatchedClusters(folder, { log, store, wantsMore: () => false } as never)
+  onTestFinished(() => clusters.stop())
+  await clusters.follow()
+  await clusters.follow()
+  expect([clusters.list.length, lines.length]).toEqual([0, 1])
+  whyNot = 'the disk is away'
+  await clusters.follow()
+  expect(lines).toHaveLength(2)
+  whyNot = ''
+  await clusters.follow()
+  expect(clusters.list.map(({ adoption }) => adoption.cluster)).toEqual(['shop'])
+})

@@ -26,6 +26,8 @@ export class WatchedClusters {
   readonly #running = new Map<string, { readonly version: string; readonly cluster: WatchedCluster | undefined }>()
 
   readonly #inOrder = oneAfterOther()
+  /** Why a file was left out when that was said last. */
+  readonly #told = new Map<string, string>()
 
   constructor(folder: AdoptedFolder, parts: WatchingParts) {
     this.#folder = folder
@@ -47,11 +49,14 @@ export class WatchedClusters {
       if (files.has(file)) continue
       cluster?.stop()
       this.#running.delete(file)
+      this.#told.delete(file)
       cluster?.tellGone()
     }
     for (const [file, version] of files) {
       const before = this.#running.get(file)
-      if (before?.version !== version) await this.#exchange(file, version, before?.cluster)
+      // What kept a cluster from being begun, such as notes that could not be read, may be over by now.
+      const isBegun = before?.version === version && before.cluster !== undefined
+      if (!isBegun) await this.#exchange(file, version, before?.cluster)
     }
   }
 
@@ -66,7 +71,7 @@ export class WatchedClusters {
     for (const cluster of this.list) cluster.stop()
   }
 
-  /** A file that cannot be read is told of, and its cluster left out until the file changes. */
+  /** A file that cannot be read is told of, and its cluster left out until that can be. */
   async #begin(file: string): Promise<WatchedCluster | undefined> {
     const { log, store, wantsMore } = this.#parts
     try {
@@ -87,9 +92,12 @@ export class WatchedClusters {
         changeNotes: (change) => store.updateNotes(name, change),
       })
       cluster.start()
+      this.#told.delete(file)
       return cluster
     } catch (error) {
-      log.error(`${file} is left out: ${describeError(error)}`)
+      const why = describeError(error)
+      if (this.#told.get(file) !== why) log.error(`${file} is left out: ${why}`)
+      this.#told.set(file, why)
       return undefined
     }
   }
