@@ -8,6 +8,7 @@ import { needsOf } from '#adopt/watch/needs.ts'
 import { requirements } from '#adopt/watch/requirements.ts'
 import { aChannel, anAdoption, judged, looksOf, type LookOverrides, type Scene } from '#adopt/watch/testing.ts'
 import type { FarPlaces } from '#agents/instance/config.ts'
+import { writeCluster } from '#local/folder/cluster-file.ts'
 import { uuidOf } from '#topology/testing.ts'
 import type { Io } from '../terminal/io.ts'
 import { manage, watchAgain } from './managed.ts'
@@ -327,6 +328,39 @@ describe('Servers', () => {
     await keepAdoption(adoptedFolder(), anAdoption())
     await expect(manage(quiet, 'other', {})).rejects.toThrow('no cluster other was adopted; there is shop')
     await expect(watchAgain(quiet, 'shop', {})).rejects.toThrow('shop is not managed here')
+  })
+
+  it('of another name than that which was typed are neither managed nor given back by a file', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'regent-managed-'))
+    vi.stubEnv('REGENT_HOME', home)
+    onTestFinished(() => rm(home, { recursive: true }))
+    const file = join(home, 'shop.yaml')
+    await writeFile(file, stringify(anAdoption(well)))
+    const check = async () => expect.fail('nobody looks at servers that were not meant')
+    const why = `${file} is of the cluster shop, and bank was asked for`
+    await expect(manage(quiet, 'bank', { file, check: true }, { check })).rejects.toThrow(why)
+    await expect(watchAgain(quiet, 'bank', { file })).rejects.toThrow(why)
+  })
+
+  it('that a file leaves out are not left closed by going back to watching', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'regent-managed-'))
+    vi.stubEnv('REGENT_HOME', home)
+    onTestFinished(() => rm(home, { recursive: true }))
+    const file = join(home, 'shop.yaml')
+    await writeFile(file, stringify(anAdoption({ ...well, looks: [{}, {}] })))
+    const [dir, address] = [join(home, 'shop'), '10.0.0.1']
+    await mkdir(dir)
+    await writeCluster(dir, {
+      ...{ version: 1, name: 'shop', number: 1, api: { host: '127.0.0.1', port: 9_500 }, far: true, store: 'file' },
+      instances: [0, 1, 2].map((at) => ({
+        ...{ name: `shop-${at}`, address, port: 3306 + at, adminPort: 1, agentPort: 2, streamingPort: 3 },
+        ...{ volume: join(dir, `${at}`), wrapper: [] },
+      })),
+      ...{ hosts: [], mysql: { mysqld: ['mysqld'], mysqlbinlog: [], mysql: [], pluginDir: '', shareDir: '' } },
+    } as never)
+    await expect(watchAgain(quiet, 'shop', { file })).rejects.toThrow(
+      `${file} does not name shop-2, which is managed: each start of that server would stay closed`,
+    )
   })
 
   it('are all given back, and can be tried again, where one of them does not answer any more', async () => {

@@ -17,7 +17,7 @@ import { folderOf } from '#local/clusters/cluster-index.ts'
 import { createCluster, type FarServer } from '#local/clusters/prepare.ts'
 import { replaceJson } from '#local/files/durable-file.ts'
 import { readJsonIfThere } from '#local/files/input-file.ts'
-import { readClusterIfThere } from '#local/folder/cluster-file.ts'
+import { readClusterIfThere, type LocalCluster } from '#local/folder/cluster-file.ts'
 import { readSecret } from '#local/folder/secrets.ts'
 import { checkHookSecrets, composeSpec, readSpec } from '#local/folder/spec-file.ts'
 import { layoutOf, type StateLayout } from '#local/folder/state-layout.ts'
@@ -145,6 +145,7 @@ export async function watchAgain(io: Io, name: string, options: ManageOptions): 
     throw new RegentError('REGENT_REFUSED', say`${name} is not managed here: there is nothing to go back from`, {
       remedy: `See what is watched: regent adopt list. Manage it: regent adopt manage ${name}`,
     })
+  refuseLeftOut(cluster, adoption, options)
   if (options.file !== undefined) await keepAdoption(adoptedFolder(), adoption)
   const layout = layoutOf(dir)
   // A damaged spec is no reason to stay.
@@ -192,7 +193,28 @@ async function giveBackAll(io: Io, hosts: readonly AdoptedHost[], before: Before
 }
 
 async function adoptionOf(name: string, { file }: ManageOptions): Promise<Adoption> {
-  return readAdoption(file ?? (await adoptedPath(adoptedFolder(), name)))
+  const adoption = await readAdoption(file ?? (await adoptedPath(adoptedFolder(), name)))
+  if (adoption.cluster === name) return adoption
+  throw new RegentError(
+    'REGENT_BAD_REQUEST',
+    say`${file ?? 'the adoption'} is of the cluster ${adoption.cluster}, and ${name} was asked for: nothing was done`,
+  )
+}
+
+/** Nobody would tell how a server is given back that the file does not name, and nobody would open it any more. */
+function refuseLeftOut(
+  { instances }: LocalCluster,
+  adoption: Adoption,
+  { file = 'the adoption' }: ManageOptions,
+): void {
+  const named = new Set(hostsOf(adoption).map(({ instance }) => instance))
+  const left = instances.filter(({ name }) => !named.has(name)).map(({ name }) => name)
+  if (left.length === 0) return
+  throw new RegentError(
+    'REGENT_REFUSED',
+    say`${file} does not name ${left.join(', ')}, which is managed: each start of that server would stay closed`,
+    { remedy: 'Name the servers that are managed, in their order, and leave some out later: adopt that file then.' },
+  )
 }
 
 async function accessOf(adopted: AdoptedHost): Promise<FarAccess> {
