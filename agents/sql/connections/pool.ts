@@ -78,6 +78,11 @@ export class SqlPool {
    */
   async long(statement: string, signal: AbortSignal): Promise<readonly Row[]> {
     const connection = await this.#open(loginMs, statement)
+    // A signal that was aborted during the login tells nobody again.
+    if (signal.aborted) {
+      connection.destroy()
+      throw signal.reason as Error
+    }
     this.#begins(connection)
     const aborted = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => {

@@ -37,6 +37,29 @@ it('Another failure is told as it is', async () => {
   )
 })
 
+it('A copy that is given up while its donor is named is not begun: it would go on for hours', async () => {
+  const gaveUp = new AbortController()
+  const sql: Partial<Sql> = {
+    read: async () => [],
+    until: async (isDone) => isDone(),
+    async change() {
+      gaveUp.abort(new Error('its donor leads by now'))
+      return []
+    },
+  }
+  const copied: string[] = []
+  const long = async (statement: string, signal: AbortSignal) => {
+    signal.throwIfAborted()
+    copied.push(statement)
+  }
+  const donor = { host: '10.0.0.1', port: 3306, user: 'repl', password: 'secret' }
+  const request = { donor, encrypts: false, progress: () => undefined, signal: gaveUp.signal }
+  await expect(cloneInto({ sql: sql as Sql, long, clock: realClock }, '/volume/data.seed', request)).rejects.toThrow(
+    'its donor leads by now',
+  )
+  expect(copied).toEqual([])
+})
+
 /** What is changed here for a copy that MySQL refuses with each of these words in turn; the last one stays. */
 async function changesFor(...refusals: readonly string[]): Promise<{ changes: string[]; failure: string }> {
   const changes: string[] = []

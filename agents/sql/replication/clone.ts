@@ -222,6 +222,8 @@ interface Copy {
 }
 
 async function copy({ sql, long, clock }: ClonePorts, { statement, shown, progress, signal }: Copy): Promise<void> {
+  // A signal that was aborted before this tells nobody again.
+  signal?.throwIfAborted()
   const stop = new AbortController()
   const giveUp = (): void => stop.abort(signal?.reason)
   signal?.addEventListener('abort', giveUp, { once: true })
