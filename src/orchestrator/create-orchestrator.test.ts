@@ -413,7 +413,7 @@ describe('Who may ask', () => {
     [{ authorization: 'Basic ' }, 401],
     [{}, 401],
   ])('%j is answered with %i, a look too', async (headers, status) => {
-    const { app } = await orchestratorOver([knownShop()], { credentials })
+    const { app } = await orchestratorOver([knownShop()], { credentials: async () => credentials })
     expect((await app.inject({ method: 'HEAD', url: '/api', headers })).statusCode).toBe(status)
     const answer = await app.inject({ method: 'GET', url: '/api/clusters', headers })
     expect(answer.statusCode).toBe(status)

@@ -38,8 +38,8 @@ export interface OrchestratorOptions {
   readonly also?: readonly string[]
   /** `host:port` of the manager that leads, where this manager does not lead and that address is known. */
   readonly leader?: () => string | undefined
-  /** Everybody who reaches the port may ask unless given. */
-  readonly credentials?: Credentials
+  /** Asked for at each request. Everybody who reaches the port may ask unless given. */
+  readonly credentials?: () => Promise<Credentials>
 }
 
 /** Below which all routes are. */
@@ -74,7 +74,7 @@ export async function createOrchestrator(options: OrchestratorOptions): Promise<
     )
   })
   app.addHook('onRequest', async ({ headers: { authorization } }, reply) => {
-    if (mayAsk(authorization, options.credentials)) return
+    if (mayAsk(authorization, await options.credentials?.())) return
     void reply.header('www-authenticate', 'Basic realm="regent"')
     send(reply, refused('Unauthorized', null, 401))
     await reply

@@ -73,11 +73,11 @@ test('What may not be changed here is not changed through another manager', asyn
 
 test('A login goes along', async () => {
   const credentials = { login: 'ann:secret-of-ann-12', token: 'token-0123456789abcdef' }
-  const leading = await orchestratorOver([knownShop()], { credentials })
+  const leading = await orchestratorOver([knownShop()], { credentials: async () => credentials })
   const url = await leading.app.listen({ host: '127.0.0.1', port: 0 })
   closing.push(() => leading.app.close())
   const standby = await orchestratorOver([knownShop()], {
-    ...{ leads: false, credentials },
+    ...{ leads: false, credentials: async () => credentials },
     leader: () => new URL(url).host,
   })
   const authorization = `Basic ${Buffer.from(credentials.login).toString('base64')}`

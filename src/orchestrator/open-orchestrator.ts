@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { hostPort } from '#common/text/host-port.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
-import { readLogin } from './authorization.ts'
+import { readLogin, type Credentials } from './authorization.ts'
 import { createOrchestrator, type OrchestratorOptions } from './create-orchestrator.ts'
 import type { HostNames } from './fleet/fleet.ts'
 
@@ -26,7 +26,7 @@ export async function openOrchestrator(
     ...parts
   }: Pick<OrchestratorOptions, 'clusters' | 'log' | 'timers' | 'hands' | 'leader'> & { readonly token: string },
 ): Promise<FastifyInstance> {
-  const credentials = loginFile === undefined ? undefined : { login: await readLogin(loginFile), token }
+  const credentials = loginFile === undefined ? undefined : await credentialsIn(loginFile, token)
   const app = await createOrchestrator({ ...parts, hostNames, readOnly, also, ...(credentials && { credentials }) })
   await app.listen({ host, port }).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'EADDRINUSE'
@@ -42,4 +42,13 @@ export async function openOrchestrator(
   const open = credentials === undefined ? ': whoever reaches this may ask for everything' : ''
   parts.log.info(`orchestrator’s interface listens on ${hostPort(host, port)}${open}`)
   return app
+}
+
+/** The file is read at each request: its owner may change the login. While that cannot be read it is as it was. */
+async function credentialsIn(loginFile: string, token: string): Promise<() => Promise<Credentials>> {
+  let login = await readLogin(loginFile)
+  return async () => {
+    login = await readLogin(loginFile).catch(() => login)
+    return { login, token }
+  }
 }
