@@ -420,6 +420,17 @@ describe('Who may ask', () => {
     if (status === 401) expect(JSON.parse(answer.body)).toMatchObject({ Code: 'ERROR', Message: 'Unauthorized' })
   })
 
+  test('The name that a caller gives is kept as one short line, like any reason', async () => {
+    const { app, asked } = await orchestratorOver([knownShop()])
+    const headers = basic(`ann\r\nroot\u001b[2J${'n'.repeat(5_000)}:x`)
+    await app.inject({ method: 'GET', url: '/api/graceful-master-takeover-auto/shop', headers })
+    await app.inject({ method: 'GET', url: '/api/disable-global-recoveries', headers })
+    const reasons = asked.map(({ request }) => (request as { readonly reason: string }).reason)
+    expect(reasons).toHaveLength(2)
+    for (const reason of reasons) expect(reason).toMatch(/^[\w-]+ by ann {2}root \[2Jn{80,}$/)
+    for (const reason of reasons) expect(reason.length).toBeLessThanOrEqual(200)
+  })
+
   test('Where nothing may be changed everything may be read', async () => {
     const { get, asked, said } = await orchestratorOver([knownShop()], { readOnly: true })
     expect((await get('clusters')).body).toEqual(['shop-0:3306'])

@@ -19,7 +19,7 @@ import type { Hands } from './trees/hands.ts'
 import { Turns } from './trees/turns.ts'
 import { forwardedHeader, LeadingManager, type Forwarded } from './leading-manager.ts'
 import { askedHeader, itself, Others } from './others.ts'
-import { plain, refused, type Answer } from './routes/answers.ts'
+import { oneLine, plain, refused, type Answer } from './routes/answers.ts'
 import { Background } from './routes/background.ts'
 import { Call, type Route } from './routes/route.ts'
 import { meantBy } from './routes/meant.ts'
@@ -118,7 +118,8 @@ function serve(app: FastifyInstance, url: string, route: Route, options: Parts):
 async function answerHere(asked: Forwarded & { readonly params: Said; readonly query: Said }, options: Parts) {
   const { clusters, hostNames, log, timers, hands, others, turns, background, also = [] } = options
   const { route, url, headers, ip } = asked
-  const who = userIn(headers.authorization) || forwardedFor(headers) || ip
+  // Kept with what is done, where reasons are one line of 200 characters.
+  const who = oneLine(userIn(headers.authorization), 100) || forwardedFor(headers) || ip
   const isChange = route.changes === true
   const no = isChange ? whyNot(options) : null
   if (no !== null) return refused(no)

@@ -7,7 +7,7 @@ import { keyText } from '../documents/key.ts'
 import { shown } from '../fleet/hints.ts'
 import { recoveryDocument, recoveryNumber, recoverySteps } from '../fleet/recovery.ts'
 import { writableHeadOf, type Cluster } from '../fleet/fleet.ts'
-import { ok, plain, refused, type Answer } from './answers.ts'
+import { ok, oneLine, plain, refused, type Answer } from './answers.ts'
 import { operate } from './operate.ts'
 import type { Call, Route } from './route.ts'
 
@@ -69,7 +69,7 @@ async function acknowledge(call: Call, message: string, details: (comment: strin
     return refused(`Cannot read recovery: ${shown(one)} is none of those that are kept`)
   for (const cluster of new Set(those.map((each) => each.cluster))) {
     const ids = those.filter((each) => each.cluster === cluster).map(({ recovery }) => recovery.id)
-    const said = { wallMs: cluster.known.wallMs, by: call.who.slice(0, 100), comment: comment.slice(0, 200) }
+    const said = { wallMs: cluster.known.wallMs, by: call.who, comment: oneLine(comment, 200) }
     const kept = new Set(call.clusters.recoveries(cluster.name).map(({ id }) => id))
     await call.clusters.annotate(cluster.name, (before) => withAcknowledged(before, { ids, said, kept }))
   }
