@@ -10,6 +10,7 @@ import { readFacts, readServer } from '../servers/read-server.ts'
 import type { SeenServer, ServerFacts } from '../servers/seen.ts'
 import { ServerSession, type Login } from '../servers/session.ts'
 import type { Look } from './look.ts'
+import { refuseUnreadable } from './understood.ts'
 
 /** What does not change from one second to the next is read again after so many looks. */
 const looksBetweenFacts = 30
@@ -114,6 +115,7 @@ export class HostWatcher implements Watch {
       this.#factsAge = 0
     }
     const server = await readServer(this.#session, this.#facts, deadlineMs)
+    refuseUnreadable(server)
     const more = this.#wantsMore() ? await readMore(this.#session, this.#facts, deadlineMs) : undefined
     return { server, more }
   }
