@@ -354,24 +354,6 @@ describe('What is said of a cluster stays said', () => {
     expect(said.get('shop')?.hidden).toEqual(['shop-1'])
   })
 
-  test('The name of a cluster that was forgotten, or is gone, is no part of the name of another one', async () => {
-    const [one] = knownShop({ shape: { instances: 1 } }).snapshot.instances
-    if (one === undefined) throw new Error('the shop has an instance')
-    const instances = [{ ...one, name: 'webshop-0', host: '127.24.9.1' }]
-    const webshop = { ...knownShop(), name: 'webshop', record: undefined, snapshot: { instances } }
-    const { get, said } = await orchestratorOver([knownShop(), webshop])
-    expect((await get('forget-cluster/shop')).body.Code).toBe('OK')
-    for (const path of ['cluster-info/shop', 'master/shop', 'forget-cluster/shop'])
-      expect([path, (await get(path)).body]).toMatchObject([path, { Code: 'ERROR', Details: null }])
-    expect(said.get('webshop')?.hidden).toBeUndefined()
-    // Orchestrator takes a part for a name where that changes nothing.
-    const later = await orchestratorOver([webshop])
-    expect((await later.get('cluster-info/shop')).body).toMatchObject({ ClusterAlias: 'webshop' })
-    expect((await later.get('forget-cluster/shop')).body.Code).toBe('ERROR')
-    expect(later.said.get('webshop')?.hidden).toBeUndefined()
-    expect((await later.get('forget-cluster/webshop')).body.Code).toBe('OK')
-  })
-
   test('A recovery that is not kept is not said to be acknowledged', async () => {
     const { get, said } = await orchestratorOver([knownShop()], switchedOver)
     for (const path of ['ack-recovery/12?comment=seen', 'ack-recovery/uid/r2?comment=seen'])

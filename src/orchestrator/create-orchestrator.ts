@@ -128,7 +128,7 @@ async function answerHere(asked: Forwarded & { readonly params: Said; readonly q
   const said = { params: trimmed(asked.params), query: trimmed(asked.query) }
   const call = new Call(
     clusters,
-    { hosts: hostNames, names: namesFor(headers, also) },
+    { hosts: hostNames, names: namesFor(headers, also), isChange },
     { ...said, who, timers, hands, turns, background },
   )
   const { at, why } = await others.whose(isChange ? meantBy(call) : undefined, headers)

@@ -41,12 +41,13 @@ export class Call {
   readonly background: Background
   readonly #hostNames: HostNames
   readonly #names: Names
+  readonly #isChange: boolean
   #known: readonly KnownCluster[] | undefined
   #fleet: readonly Cluster[] | undefined
 
   constructor(
     clusters: ClusterService,
-    { hosts, names }: { readonly hosts: HostNames; readonly names: Names },
+    { hosts, names, isChange }: { readonly hosts: HostNames; readonly names: Names; readonly isChange: boolean },
     asked: {
       readonly params: Readonly<Record<string, string>>
       readonly query: Readonly<Record<string, string>>
@@ -60,6 +61,7 @@ export class Call {
     this.clusters = clusters
     this.#hostNames = hosts
     this.#names = names
+    this.#isChange = isChange
     this.params = asked.params
     this.query = asked.query
     this.who = asked.who
@@ -115,7 +117,7 @@ export class Call {
   }
 
   hiddenOrShownAt(host: string, port: string): Server {
-    const server = serverAt(this.wholeFleet, { host, port }, this.#names)
+    const server = serverAt(this.wholeFleet, { host, port }, this.#namesFor(host))
     const said = this.clusters.known().find(({ name }) => name === server.cluster.name)
     return { ...server, cluster: { ...server.cluster, known: said ?? server.cluster.known } }
   }
@@ -143,13 +145,16 @@ export class Call {
     return serverAt(this.fleet, { host, port }, this.#namesFor(host))
   }
 
-  /** The name of a server, or of a cluster, that was forgotten is a part of no other one’s name. */
+  /**
+   * The name of a server, or of a cluster, that was forgotten is a part of no other one’s name. Where something is
+   * changed the whole name of an instance is none, either: `shop-0`, which is not known yet, is not `webshop-0`.
+   */
   #namesFor(hint: string): Names {
     const [first = ''] = hint.split(':', 1)
     const isForgotten = this.#seen.some(({ name, notes: { annotations: { alias, hidden = [] } = {} } }) => {
       return hidden.includes(first) || hint === name || hint === alias || name.endsWith(`.${hint}`)
     })
-    return isForgotten ? 'exact' : this.#names
+    return isForgotten || (this.#isChange && isWholeName(first)) ? 'exact' : this.#names
   }
 
   /** The other server that a path names, such as `belowHost` and `belowPort`. */
@@ -162,4 +167,8 @@ export class Call {
 function withoutHidden(notes: ClusterNotes): ClusterNotes {
   const { annotations: { hidden: _, ...said } = {} } = notes
   return { ...notes, annotations: said }
+}
+
+function isWholeName(text: string): boolean {
+  return /^[a-z][a-z0-9-]*-\d{1,2}$/.test(text)
 }
