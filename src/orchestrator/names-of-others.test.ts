@@ -36,3 +36,15 @@ test('The whole name of an instance that is not known is no part of another oneâ
   expect((await get('begin-downtime/WEBSHOP-1/3306/me/disk')).body.Code).toBe('OK')
   expect((await get('tag/webshop-2/3306?tag=a')).body.Code).toBe('OK')
 })
+
+test('The first label of an address names a server, also where something is changed', async () => {
+  const known = knownShop()
+  const instances = known.snapshot.instances.map((view, at) => ({ ...view, host: `db-${at + 9}.prod.local` }))
+  const { get, asked } = await orchestratorOver([{ ...known, snapshot: { instances } }], { hostNames: 'address' })
+  for (const hint of ['db-9', 'db-10', 'db-11.prod', 'db-11.prod.local'])
+    expect([hint, (await get(`begin-downtime/${hint}/3306/me/disk`)).body.Code]).toEqual([hint, 'OK'])
+  expect(asked.map(({ request }) => request)).toMatchObject(
+    ['shop-0', 'shop-1', 'shop-2', 'shop-2'].map((instance) => ({ instance })),
+  )
+  expect((await get('begin-downtime/db-1/3306/me/disk')).body.Code).toBe('ERROR')
+})

@@ -4,8 +4,11 @@ import { allOf } from '#common/text/words.ts'
 import { keyText } from '../documents/key.ts'
 import type { Cluster, Server } from './fleet.ts'
 
-/** Whether a part of a server’s address names that server: among the clusters of several managers nobody could tell. */
-export type Names = 'parts' | 'exact'
+/**
+ * Whether any part of a server’s address names that server, or only its first label (`db-1` of `db-1.prod`): among the
+ * clusters of several managers nobody could tell.
+ */
+export type Names = 'parts' | 'labels' | 'exact'
 
 /**
  * The cluster that somebody means: by its name here or at orchestrator, its alias, its name without the namespace, one
@@ -58,7 +61,7 @@ function findServer(fleet: readonly Cluster[], hint: string, names: Names): Serv
     only(({ key }) => keyText(key) === `${host}:${port}`) ??
     only((server) => server.host === host && String(server.port) === port) ??
     (port === defaultPort ? only((server) => isNamed(server, host)) : undefined) ??
-    (names === 'parts' ? fuzzy(all, host, hint) : undefined)
+    (names === 'exact' ? undefined : fuzzy(all, { host, hint }, names))
   )
 }
 
@@ -84,9 +87,15 @@ function onlyOf<Item>(found: readonly Item[], hint: string, clusterOf: (item: It
 const shortestPart = 3
 
 /** IPv4 addresses are taken as they are. Capitals mean nothing in the name of a host. */
-function fuzzy(all: readonly Server[], host: string, hint: string): Server | undefined {
+function fuzzy(
+  all: readonly Server[],
+  { host, hint }: { readonly host: string; readonly hint: string },
+  names: Names,
+): Server | undefined {
   if (host.length < shortestPart || /^\d+\.\d+\.\d+\.\d+$/.test(host)) return undefined
   const part = (host === hint || hint.endsWith(`:${defaultPort}`) ? host : hint).toLowerCase()
-  const found = all.filter(({ name, key }) => [name, keyText(key)].some((each) => each.toLowerCase().includes(part)))
+  const isMeant = (text: string): boolean =>
+    names === 'parts' ? text.includes(part) : ['.', ':'].some((end) => text.startsWith(`${part}${end}`))
+  const found = all.filter(({ name, key }) => [name, keyText(key)].some((each) => isMeant(each.toLowerCase())))
   return found.length === 1 ? found[0] : undefined
 }

@@ -154,7 +154,8 @@ export class Call {
     const isForgotten = this.#seen.some(({ name, notes: { annotations: { alias, hidden = [] } = {} } }) => {
       return hidden.includes(first) || hint === name || hint === alias || name.endsWith(`.${hint}`)
     })
-    return isForgotten || (this.#isChange && isWholeName(first)) ? 'exact' : this.#names
+    if (isForgotten) return 'exact'
+    return this.#names === 'parts' && this.#isChange && isWholeName(first) ? 'labels' : this.#names
   }
 
   /** The other server that a path names, such as `belowHost` and `belowPort`. */
