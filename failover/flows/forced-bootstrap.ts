@@ -39,7 +39,7 @@ export function planForcedBootstrap(
   const doubt = whyDoubted(leader.observation.stored)
   const losses = [
     ...others.flatMap((view) => lossOf(view, leader)),
-    ...(doubt === null ? [] : [say`whatever ${to} lacks and its GTIDs do not tell: ${doubt}`]),
+    ...(doubt === null ? [] : [say`what ${to} lacks (${doubt})`]),
   ]
   return { leader, asked, unknown, givenUp: joined(losses, '; ') || say`nothing` }
 }
@@ -72,10 +72,10 @@ function whyNotLeader(input: DecisionInput, view: InstanceView | undefined): Sen
 const shownCharacters = 200
 
 function lossOf(view: InstanceView, leader: LiveView): readonly Sentence[] {
-  if (!isLive(view)) return [say`whatever ${view.name} alone holds (its agent is silent)`]
-  if (view.past !== undefined) return [say`whatever ${view.name} alone holds (its volume went back in time)`]
+  if (!isLive(view)) return [say`what ${view.name} alone holds (silent)`]
+  if (view.past !== undefined) return [say`what ${view.name} alone holds (its volume went back in time)`]
   const seen = view.observation
-  if (!isKnown(seen)) return [say`whatever ${view.name} alone holds (${describeProcess(seen)})`]
+  if (!isKnown(seen)) return [say`what ${view.name} alone holds (${describeProcess(seen)})`]
   // Nobody leads, so nothing is written: neither look is too old, whichever came first.
   const lacking = lackedOf(leader.observation, seen)
   if (lacking.isEmpty()) return []

@@ -68,7 +68,7 @@ export class Servers {
     throw new RegentError('REGENT_REFUSED', say`${notGone(name, failure)}: nobody leads beside it`, { cause: failure })
   }
 
-  /** Of which of these nobody can say whether it takes writes; undefined for none. */
+  /** The first of these servers of which nobody can say whether it takes writes, in a sentence; undefined for none. */
   async whyNotGone(names: readonly string[]): Promise<string | undefined> {
     for (const name of names) {
       const failure = await this.#whyNoHand(name)

@@ -302,8 +302,7 @@ describe('a failover of a cluster without a record', () => {
     expect(await operations.perform('failover', force)).toMatchObject({
       done: false,
       dryRun: true,
-      sentence:
-        'would make a record in which shop-1 leads; given up: whatever shop-2 alone holds (its agent is silent)',
+      sentence: 'would make a record in which shop-1 leads; given up: what shop-2 alone holds (silent)',
     })
     expect(asked).toEqual([])
   })
