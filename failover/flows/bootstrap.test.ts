@@ -307,7 +307,7 @@ describe('who leads without a record because a person says so', () => {
     const opened = { ...apart['shop-1'], stored: { ...apart['shop-1'].stored, opened: true } }
     const decision = begin({ requests: chosen('shop-1'), views: { ...apart, 'shop-1': opened } })
     expect(committed(decision)).toMatchObject({ primary: shop1, doubted: { since: 1, members: [shop0, shop2] } })
-    expect(decision.sentence).toContain('; what shop-1 lacks (it was open for writes')
+    expect(decision.sentence).toContain('; what shop-1 lacks (in doubt)')
   })
 
   it('leads also while the cluster is paused', () => {

@@ -36,10 +36,10 @@ export function planForcedBootstrap(
   const asked = liveViews(input.snapshot).filter(({ past }) => past === undefined)
   const others = input.snapshot.instances.filter(({ name }) => name !== to)
   const unknown = others.filter((view) => !isLive(view) || view.past !== undefined).map(({ name }) => name)
-  const doubt = whyDoubted(leader.observation.stored)
+  const isDoubted = whyDoubted(leader.observation.stored) !== null
   const losses = [
     ...others.flatMap((view) => lossOf(view, leader)),
-    ...(doubt === null ? [] : [say`what ${to} lacks (${doubt})`]),
+    ...(isDoubted ? [say`what ${to} lacks (in doubt)`] : []),
   ]
   return { leader, asked, unknown, givenUp: joined(losses, '; ') || say`nothing` }
 }
@@ -73,7 +73,7 @@ const shownCharacters = 200
 
 function lossOf(view: InstanceView, leader: LiveView): readonly Sentence[] {
   if (!isLive(view)) return [say`what ${view.name} alone holds (silent)`]
-  if (view.past !== undefined) return [say`what ${view.name} alone holds (its volume went back in time)`]
+  if (view.past !== undefined) return [say`what ${view.name} alone holds (its volume went back)`]
   const seen = view.observation
   if (!isKnown(seen)) return [say`what ${view.name} alone holds (${describeProcess(seen)})`]
   // Nobody leads, so nothing is written: neither look is too old, whichever came first.
