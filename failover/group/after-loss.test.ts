@@ -10,7 +10,7 @@ const names = [committedName(false), committedName(true)]
 function committedName(isLoss: boolean): string | undefined {
   const requests = isLoss ? [{ kind: 'failover', id: 'f', to: null, acceptLoss: true } as const] : []
   const views = { 'shop-0': promised(), 'shop-1': promised(), 'shop-2': isLoss ? { reachable: false } : promised() }
-  return committed(decide(aGroupSituation({ sees: nobodyIn, views, requests }))).group?.name
+  return committed(decide(aGroupSituation({ sees: nobodyIn, views, requests, nowMs: 10_000 }))).group?.name
 }
 
 it('a group that is formed anew has the name that it had: what all hold goes on in it', () => {

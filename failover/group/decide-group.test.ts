@@ -219,7 +219,7 @@ describe('A group of which no member is online', () => {
     const given: GroupSituation = { sees: { ...nobodyIn, 'shop-2': recovers }, views: { 'shop-0': silent } }
     expect(after(given).sentence).toContain('The last writes may be on shop-0 alone')
     const requests = [{ kind: 'failover', id: 'asked', to: 'shop-1', acceptLoss: true }] as const
-    expect(ordersOf(after({ ...given, requests }))).toEqual(['promise shop-1 2@5', 'promise shop-2 2@5'])
+    expect(ordersOf(after({ ...given, requests, nowMs: 10_000 }))).toEqual(['promise shop-1 2@5', 'promise shop-2 2@5'])
   })
 })
 

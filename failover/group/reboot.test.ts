@@ -25,7 +25,7 @@ function promised(last: number, more: ViewOverrides = {}): ViewOverrides {
 }
 
 function after(given: GroupSituation = {}) {
-  return decide(aGroupSituation({ sees: nobodyIn, ...given }))
+  return decide(aGroupSituation({ sees: nobodyIn, nowMs: 10_000, ...given }))
 }
 
 /** shop-0 alone holds the last of 100 transactions, shop-1 two of its own, shop-2 neither. */
@@ -216,6 +216,16 @@ describe('Where a member that the record names does not answer', () => {
     )
   })
 
+  it.each<[string, GroupSituation]>([
+    ['was heard a moment ago', { nowMs: 2_199 }],
+    ['may answer yet', { inFlight: new Map([['shop-2', { order: 'promise', sinceMs: 9_000 }]]) }],
+  ])('nobody gives up who %s', (_, given) => {
+    const decision = after({ views, ...forced(true), ...given })
+    expect(decision.actions.filter(({ kind }) => kind === 'commit')).toEqual([])
+    expect(decision).toMatchObject({ blocked: true, revisitMs: 1_200 })
+    expect(decision.sentence).toMatch(/; shop-2 was heard a moment ago: nothing is given up before that lasts$/)
+  })
+
   it('a person who gives it up still has everybody asked who answers', () => {
     expect(ordersOf(after({ views: { 'shop-2': silent }, ...forced(true) }))).toEqual([
       'promise shop-0 2@5',
@@ -341,7 +351,7 @@ describe('No group is formed beside another one that may live', () => {
     const each = names.map((name, at) => [name, states[of[at] ?? '']!] as const)
     const views = Object.fromEntries(each.map(([name, { view }]) => [name, view]))
     const sees = Object.fromEntries(each.map(([name, { seen }]) => [name, seen(name)]))
-    return decide(aGroupSituation({ sees, views, ...asked }))
+    return decide(aGroupSituation({ sees, views, nowMs: 10_000, ...asked }))
   }
   const forms = ({ actions }: { actions: readonly Action[] }) => actions.some(({ kind }) => kind === 'commit')
 

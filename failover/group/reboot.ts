@@ -45,6 +45,8 @@ export function rebootStep(situation: Situation, view: GroupView): FlowStep {
   const forced = situation.requests.find((request) => request.kind === 'failover')
   const silent = silentMembers(situation)
   if (silent.length > 0 && forced?.acceptLoss !== true) return waitForSilent(situation, view, silent)
+  const lately = heardLately(situation, silent)
+  if (lately.length > 0) return waitForLately(situation, view, lately)
   const before = beforePromises(situation, view, forced !== undefined)
   if (before !== undefined) return before
   const next = situation.record.epoch + 1
@@ -111,6 +113,28 @@ function silentMembers(situation: Situation): readonly MemberId[] {
   return everybody(situation).filter(
     (member) => liveView(situation.snapshot, member) === undefined || cannotTell(situation, member),
   )
+}
+
+/**
+ * A connection ended this moment, and the next one comes at once in most cases; what was heard is believed once the
+ * notes are written; or a promise was asked for, and the answer may come yet. What one of these holds is not given up.
+ */
+function heardLately(
+  { snapshot, nowMs, timings, inFlight }: Situation,
+  silent: readonly MemberId[],
+): readonly InstanceName[] {
+  return silent.map(instanceOf).filter((name) => {
+    const view = viewNamed(snapshot, name)
+    const heardAtMs = view?.heardAtMs ?? null
+    const wasHeard = heardAtMs !== null && nowMs - heardAtMs < timings.unreachableMs
+    return view?.reachable === false && (wasHeard || inFlight.get(name)?.order === 'promise')
+  })
+}
+
+function waitForLately(situation: Situation, view: GroupView, lately: readonly InstanceName[]): FlowStep {
+  const were = lately.length === 1 ? say`was` : say`were`
+  const sentence = say`${view.sentence}; ${allOf(lately)} ${were} heard a moment ago: nothing is given up before that lasts`
+  return step(sentence, assignmentOrders(situation), { blocked: true, revisitMs: situation.timings.unreachableMs })
 }
 
 /** The member has promised, is outside of every group by that, and its mysqld does not come up to say what it holds. */
