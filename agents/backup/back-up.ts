@@ -8,6 +8,7 @@ import { formatVersion, signedVersion } from '#backup/objects/stored-json.ts'
 import { requireParts } from '#backup/transfer/require-parts.ts'
 import { readArchive } from '#backup/transfer/stored-archive.ts'
 import { readOutline } from '#backup/transfer/stored-manifests.ts'
+import { textOf } from '#backup/transfer/text-of.ts'
 import { writeParts, type WrittenParts } from '#backup/transfer/write-parts.ts'
 import { described, describeError, RegentError } from '#common/errors/errors.ts'
 import { mebibytes, type Said, say } from '#common/sentence/sentence.ts'
@@ -267,8 +268,16 @@ function encryptionOf(manifest: Omit<Manifest, 'encryption'>, sealing: Sealing):
   return { scheme: 'aes-256-gcm', keyId, salt: salt.toString('hex'), signature }
 }
 
+/** A manifest whose answer was lost, or that a repeated request finds in the store, is this one where both agree. */
 async function putManifest(manifest: Manifest, { store }: OpenedStore): Promise<void> {
   const { cluster, name } = manifest
-  if (!(await store.putIfAbsent(keyOf({ kind: 'manifest', cluster, name }), Buffer.from(manifestText(manifest)))))
-    throw new Error(`a backup named ${name} exists already, and is left as it is`)
+  const [key, text] = [keyOf({ kind: 'manifest', cluster, name }), manifestText(manifest)]
+  const isThere = async (): Promise<boolean> => (await textOf(store, key)) === text
+  try {
+    if ((await store.putIfAbsent(key, Buffer.from(text))) || (await isThere())) return
+  } catch (error) {
+    if (await isThere().catch(() => false)) return
+    throw error
+  }
+  throw new Error(`a backup named ${name} exists already, and is left as it is`)
 }

@@ -98,6 +98,22 @@ describe('A base backup', () => {
     }
   })
 
+  it.each([
+    ['the answer is lost', () => Promise.reject(new Error('the answer was lost'))],
+    ['a repetition of the request finds it there', async () => false],
+  ])('whose manifest was stored is made, although %s', async (_, answer) => {
+    const store = new MemoryStore()
+    const replica = await aReplica(store)
+    const putIfAbsent = store.putIfAbsent.bind(store)
+    store.putIfAbsent = async (each, ...more) => {
+      const isStored = await putIfAbsent(each, ...more)
+      return each.endsWith('manifest.json') ? answer() : isStored
+    }
+    replica.backUp.begin(said)
+    expect(await ended(replica)).toMatchObject({ stage: 'done', sentence: '' })
+    expect(replica.parts.notices.list.map(({ code }) => code)).toContain('BackupMade')
+  })
+
   it('whose manifest may have been stored keeps its parts: a backup without parts would look whole', async () => {
     const store = new MemoryStore()
     const replica = await aReplica(store)
