@@ -114,7 +114,7 @@ it('After the loss of every server, with a volume put back from before, a person
     'it is said what happened, once all others are heard',
     (view) =>
       view.blocked &&
-      view.sentence.includes(`${past} may have held what was acknowledged last`) &&
+      view.sentence.includes(`${past} may have held the last writes`) &&
       !view.sentence.includes('not answer'),
     60_000,
   )
