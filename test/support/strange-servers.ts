@@ -251,10 +251,16 @@ export class StrangeServer {
     if (signal === 'SIGKILL') await this.gone()
   }
 
-  /** Resolves once its mysqld has ended. */
+  /**
+   * Resolves once its mysqld has ended, and the number is free: a mysqld does not take the socket of a process that its
+   * parent has not waited for yet. A parent that never does so is not waited for.
+   */
   async gone(): Promise<void> {
     const pid = await this.pid().catch(() => null)
-    while (pid !== null && isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 20))
+    if (pid === null) return
+    while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 20))
+    for (let looks = 0; looks < 500 && readProcessStat(pid) !== undefined; looks++)
+      await new Promise((resolve) => setTimeout(resolve, 20))
   }
 
   async remove(): Promise<void> {

@@ -101,9 +101,11 @@ it('After the loss of every server alone the group is formed anew by itself', as
 
 it('After the loss of every server, with a volume put back from before, a person is told so and what to do, and that one command heals the cluster', async () => {
   const cluster = shop.current
-  const { epoch, primary } = await cluster.whole(3, wholeMs)
+  const { primary } = await cluster.whole(3, wholeMs)
   const [past = ''] = (await cluster.replicas()).filter((name) => name !== primary)
   await takeSnapshot(cluster, past)
+  // The copy of a volume keeps the disk busy: members that stand still for it are removed, and the epoch may rise.
+  const { epoch } = await cluster.whole(3, wholeMs)
   const writer = await Writer.start(cluster)
   await writer.next()
   await writer.stop()
