@@ -90,6 +90,16 @@ export function aSituation(overrides: SituationOverrides = {}): Situation {
   }
 }
 
+/** What a replica of shop-0 is told that does not count. */
+export const uncounted = {
+  epoch: 1,
+  revision: 1,
+  role: 'replica',
+  counted: false,
+  fenced: false,
+  source: 'shop-0',
+} as const
+
 /** mysqld ended; its agent says so. */
 export const deadServer: ViewOverrides = {
   process: 'dead',

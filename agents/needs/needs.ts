@@ -54,7 +54,7 @@ export interface PluginNeed extends Named {
 export interface SightNeed extends Named {
   readonly kind: 'sight'
   readonly table: 'setup_instruments' | 'setup_consumers' | 'setup_actors'
-  /** As LIKE takes it; of actors '%': all sessions are seen, or some are not. */
+  /** As LIKE takes it; of actors the name of the table: all sessions are seen, or some are not. */
   readonly pattern: string
 }
 
@@ -139,7 +139,7 @@ const sights: readonly SightNeed[] = [
     what: say`the sight of all sessions (setup_actors)`,
     for: say`events that are disabled, and the grace of sessions in a switchover`,
     table: 'setup_actors',
-    pattern: '%',
+    pattern: 'setup_actors',
   },
 ]
 

@@ -4,7 +4,7 @@ import { describeProcess } from '#topology/analysis/instance-state.ts'
 import { ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
-import { whyDoubted } from '../judge/data/doubted-data.ts'
+import { hasDoubtedData } from '../judge/data/doubted-data.ts'
 import type { ForcedBootstrap } from './mode.ts'
 import {
   isLive,
@@ -36,10 +36,9 @@ export function planForcedBootstrap(
   const asked = liveViews(input.snapshot).filter(({ past }) => past === undefined)
   const others = input.snapshot.instances.filter(({ name }) => name !== to)
   const unknown = others.filter((view) => !isLive(view) || view.past !== undefined).map(({ name }) => name)
-  const isDoubted = whyDoubted(leader.observation.stored) !== null
   const losses = [
     ...others.flatMap((view) => lossOf(view, leader)),
-    ...(isDoubted ? [say`what ${to} lacks (in doubt)`] : []),
+    ...(hasDoubtedData(leader.observation.stored) ? [say`what ${to} lacks (in doubt)`] : []),
   ]
   return { leader, asked, unknown, givenUp: joined(losses, '; ') || say`nothing` }
 }

@@ -14,7 +14,7 @@ import { elect, whyUnfit, type Election } from '../judge/election/election.ts'
 import { everybodyBut, isUncopied } from '../judge/data/doubted-members.ts'
 import { unnoted } from '../judge/data/incarnations.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
-import { liveViews, names, type LiveView, type Situation } from '../judge/situation.ts'
+import { liveViews, names, wasHeardLately, type LiveView, type Situation } from '../judge/situation.ts'
 import type { Verdict } from '../judge/primary/verdict.ts'
 
 /**
@@ -79,11 +79,9 @@ function refuseUnnamed(situation: Situation): FlowStep | null {
 /**
  * Heard, and believed as soon as the notes are written, which takes a moment: what one of these holds is not given up.
  */
-function notYetNoted({ snapshot, notes, nowMs, timings }: Situation): readonly MemberId[] {
-  const heard = snapshot.instances.filter(
-    ({ reachable, heardAtMs }) => !reachable && heardAtMs !== null && nowMs - heardAtMs < timings.unreachableMs,
-  )
-  return unnoted({ instances: heard }, notes).map(({ member }) => member)
+function notYetNoted(situation: Situation): readonly MemberId[] {
+  const heard = situation.snapshot.instances.filter((view) => wasHeardLately(view, situation))
+  return unnoted({ instances: heard }, situation.notes).map(({ member }) => member)
 }
 
 interface Forced {

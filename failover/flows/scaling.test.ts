@@ -5,7 +5,16 @@ import { planScale, scalingStep } from './scaling.ts'
 import { semisync } from '../semisync/decide-semisync.ts'
 import { aGroupSituation, nobodyIn } from '../group/testing-group.ts'
 import type { Situation } from '../judge/situation.ts'
-import { aSituation, committed, deadPrimary, never, shop1, shop2, type SituationOverrides } from '../testing.ts'
+import {
+  aSituation,
+  committed,
+  deadPrimary,
+  never,
+  shop1,
+  shop2,
+  uncounted,
+  type SituationOverrides,
+} from '../testing.ts'
 
 function scaled(instances: number, given: SituationOverrides = {}) {
   return decide(aSituation({ ...given, notes: { instances, ...given.notes } }))
@@ -123,15 +132,7 @@ describe('scale-in', () => {
   const empty = {
     server: { executed: '', received: '', channel: null },
     stored: {
-      assignment: {
-        epoch: 1,
-        revision: 1,
-        role: 'replica',
-        counted: false,
-        fenced: false,
-        source: 'shop-0',
-        sourceReady: false,
-      },
+      assignment: { ...uncounted, sourceReady: false },
     },
   } as const
 

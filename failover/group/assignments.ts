@@ -6,6 +6,7 @@ import type { Observation, StoredSummary } from '#topology/snapshot/observation.
 import { errantIn, orderFor, peersOf } from '../steps/assignments.ts'
 import {
   endpointOf,
+  hasPromised,
   isFenced,
   liveView,
   liveViews,
@@ -41,8 +42,7 @@ export function assignmentOrders(situation: Situation): readonly Action[] {
   const group = viewOf(situation)
   return liveViews(situation.snapshot).flatMap((view): readonly Action[] => {
     const { past, observation } = view
-    if (past !== undefined || observation.stored.promise > situation.record.epoch || observation.stored.seeding)
-      return []
+    if (past !== undefined || hasPromised(situation.record, observation) || observation.stored.seeding) return []
     const order = assignmentFor(situation, view, group)
     return order === undefined || isTold(situation, view, order) ? [] : [{ kind: 'assign', to: view.name, order }]
   })

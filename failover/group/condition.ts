@@ -4,7 +4,7 @@ import { instanceOf } from '#topology/snapshot/member.ts'
 import type { FoundOf } from '../steps/acting.ts'
 import { askedSwitchover } from '../flows/hand-over.ts'
 import type { FlowStep } from '../steps/step.ts'
-import { liveViews, type LiveView, type Situation } from '../judge/situation.ts'
+import { hasPromised, liveViews, type LiveView, type Situation } from '../judge/situation.ts'
 import type { Pause } from '../protocol/notes.ts'
 import type { GroupRecord, SwitchoverIntent } from '../protocol/record.ts'
 import { beginSwitchover, planSwitchover } from './switchover.ts'
@@ -73,9 +73,7 @@ function isDecided({ requests }: Situation, { condition, primary }: GroupView): 
 
 /** Somebody promised a later epoch, for a group that was to be formed anew, and the group is there all the same. */
 function promisedAhead({ record, snapshot }: Situation): readonly LiveView[] {
-  return liveViews(snapshot).filter(
-    ({ past, observation }) => past === undefined && observation.stored.promise > record.epoch,
-  )
+  return liveViews(snapshot).filter(({ past, observation }) => past === undefined && hasPromised(record, observation))
 }
 
 /**

@@ -19,6 +19,7 @@ import { scalingStep, withMissingMadeAgain } from '../flows/scaling.ts'
 import { besides, step, type FlowStep } from '../steps/step.ts'
 import { allOf } from '#common/text/words.ts'
 import {
+  hasPromised,
   leavers,
   liveView,
   viewOf as viewOfMember,
@@ -213,7 +214,7 @@ function cannotForm(situation: Situation, former: LiveView): boolean {
   const asked = requests.find((request) => request.kind === 'failover')
   const isAnotherNamed = asked !== undefined && asked.to !== null && asked.to !== name
   const isIn = groupSeenBy(former, timings.frozenMs)?.state === 'ONLINE'
-  return (isAnotherNamed && !isIn) || doesNotComeUp(observation) || observation.stored.promise > record.epoch
+  return (isAnotherNamed && !isIn) || doesNotComeUp(observation) || hasPromised(record, observation)
 }
 
 /** Its server is no member that is online by a look that is older than what its agent did, or is one only soon. */

@@ -9,7 +9,7 @@ import { changeRecord } from '../steps/commit.ts'
 import { step, type FlowStep } from '../steps/step.ts'
 import { promisedBy } from '../judge/election/promised.ts'
 import { isUncopied } from '../judge/data/doubted-members.ts'
-import { liveView, viewNamed, type LiveView, type Situation } from '../judge/situation.ts'
+import { hasPromised, liveView, viewNamed, wasHeardLately, type LiveView, type Situation } from '../judge/situation.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
 import { assignmentOrders } from './assignments.ts'
 import { formAnew, lossBy } from './forming-anew.ts'
@@ -119,15 +119,11 @@ function silentMembers(situation: Situation): readonly MemberId[] {
  * A connection ended this moment, and the next one comes at once in most cases; what was heard is believed once the
  * notes are written; or a promise was asked for, and the answer may come yet. What one of these holds is not given up.
  */
-function heardLately(
-  { snapshot, nowMs, timings, inFlight }: Situation,
-  silent: readonly MemberId[],
-): readonly InstanceName[] {
+function heardLately(situation: Situation, silent: readonly MemberId[]): readonly InstanceName[] {
   return silent.map(instanceOf).filter((name) => {
-    const view = viewNamed(snapshot, name)
-    const heardAtMs = view?.heardAtMs ?? null
-    const wasHeard = heardAtMs !== null && nowMs - heardAtMs < timings.unreachableMs
-    return view?.reachable === false && (wasHeard || inFlight.get(name)?.order === 'promise')
+    const view = viewNamed(situation.snapshot, name)
+    const isAsked = situation.inFlight.get(name)?.order === 'promise'
+    return view?.reachable === false && (isAsked || wasHeardLately(view, situation))
   })
 }
 
@@ -140,7 +136,7 @@ function waitForLately(situation: Situation, view: GroupView, lately: readonly I
 /** The member has promised, is outside of every group by that, and its mysqld does not come up to say what it holds. */
 function cannotTell({ snapshot, record }: Situation, member: MemberId): boolean {
   const view = liveView(snapshot, member)
-  return view !== undefined && view.observation.stored.promise > record.epoch && doesNotComeUp(view.observation)
+  return view !== undefined && hasPromised(record, view.observation) && doesNotComeUp(view.observation)
 }
 
 /** Starts that fail before a member is given up: a start that fails may be followed by one that succeeds. */
@@ -173,9 +169,9 @@ function stalledMembers(situation: Situation): readonly LiveView[] {
   return everybody(situation)
     .flatMap((member) => liveView(snapshot, member) ?? [])
     .filter(({ observation }) => {
-      const { silentMs, stored } = observation
+      const { silentMs } = observation
       const isSilent = silentMs >= timings.frozenMs && silentMs < stalledMs
-      return isSilent && wasMember(observation) && stored.promise <= record.epoch
+      return isSilent && wasMember(observation) && !hasPromised(record, observation)
     })
 }
 

@@ -161,6 +161,19 @@ export function endpointOf(view: InstanceView): Endpoint {
   return { instance: view.name, host: view.host, port: view.port, agent: view.agent }
 }
 
+/** An agent is silent and was heard a moment ago: its connection has just ended, or its words are not believed yet. */
+export function wasHeardLately(
+  { reachable, heardAtMs }: InstanceView,
+  { nowMs, timings }: Pick<Situation, 'nowMs' | 'timings'>,
+): boolean {
+  return !reachable && heardAtMs !== null && nowMs - heardAtMs < timings.unreachableMs
+}
+
+/** An instance has promised an epoch beyond that of the record. */
+export function hasPromised({ epoch }: Pick<ClusterRecord, 'epoch'>, { stored }: Observation): boolean {
+  return stored.promise > epoch
+}
+
 /** mysqld runs and answered lately. */
 export function isServing(view: InstanceView | undefined, timings: Timings): view is LiveView {
   if (!isLive(view)) return false

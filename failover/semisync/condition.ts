@@ -8,7 +8,7 @@ import { whyNothingToMend } from '../judge/primary/acknowledging.ts'
 import { revocation } from '../judge/election/durability.ts'
 import { isToBeStarted } from '../judge/election/elected-set.ts'
 import { failoverBudget, whySpent } from '../judge/election/failover-budget.ts'
-import { liveViews, type FailoverRequest, type Situation } from '../judge/situation.ts'
+import { hasPromised, liveViews, type FailoverRequest, type Situation } from '../judge/situation.ts'
 import { callsForFailover, isWell, judgePrimary, type Verdict, type VerdictKind } from '../judge/primary/verdict.ts'
 import type { Condition } from '../protocol/condition.ts'
 import type { Intent, SwitchoverIntent } from '../protocol/record.ts'
@@ -114,5 +114,5 @@ function conditionOfIntent({ manager }: Situation, intent: Intent): Found {
 function isPromisedInVain({ snapshot, record, inFlight }: Situation, { kind }: Verdict): boolean {
   if (kind !== 'well' && kind !== 'agentLost') return false
   const asking = [...inFlight.values()].some(({ order }) => order === 'promise' || order === 'demote')
-  return !asking && liveViews(snapshot).some(({ observation }) => observation.stored.promise > record.epoch)
+  return !asking && liveViews(snapshot).some(({ observation }) => hasPromised(record, observation))
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { gtids, uuidOf, type ViewOverrides } from '#topology/testing.ts'
 import { decisionFor, errant, outside, own } from './testing-reseeding.ts'
 import { consentMs, withConsent } from '../judge/seeding/reseed-consent.ts'
-import { aSituation, committed, ordersOf, shop1, shop2, type SituationOverrides } from '../testing.ts'
+import { aSituation, committed, ordersOf, shop1, shop2, uncounted, type SituationOverrides } from '../testing.ts'
 
 describe('an instance is seeded again', () => {
   const cases: Readonly<Record<string, readonly [says: string, view: ViewOverrides, given?: SituationOverrides]>> = {
@@ -263,15 +263,7 @@ describe('an instance is left alone', () => {
   const waits: ViewOverrides = {
     server: { executed: '', received: '', channel: null },
     stored: {
-      assignment: {
-        epoch: 1,
-        revision: 1,
-        role: 'replica',
-        counted: false,
-        fenced: false,
-        source: 'shop-0',
-        sourceReady: false,
-      },
+      assignment: { ...uncounted, sourceReady: false },
     },
   }
 

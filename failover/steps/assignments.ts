@@ -15,6 +15,7 @@ import { errantToTell, isErrant } from '../judge/data/errant.ts'
 import { primaryDonates, waitsForItsCopy } from '../judge/seeding/seeding-plan.ts'
 import {
   endpointOf,
+  hasPromised,
   hasStrayedLong,
   isFenced,
   isServing,
@@ -127,7 +128,7 @@ function hasStoredUncounted(record: ClusterRecord, { member, stored: { assignmen
 function primaryNeedsOrder(situation: Situation, view: LiveView): boolean {
   const { record } = situation
   const { stored, server } = view.observation
-  if (stored.promise > record.epoch) return false
+  if (hasPromised(record, view.observation)) return false
   const told = leadingAsTold(record, stored)
   if (told === null)
     return stored.assignment?.epoch !== record.epoch || !waitsForUncounted(situation, server?.openGates ?? [])
@@ -182,14 +183,14 @@ function canBeTold({ record, timings }: Situation, view: InstanceView | undefine
   return (
     isServing(view, timings) &&
     view.past === undefined &&
-    view.observation.stored.promise <= record.epoch &&
+    !hasPromised(record, view.observation) &&
     !view.observation.stored.seeding
   )
 }
 
 function replicaNeedsOrder(situation: Situation, view: LiveView, primary: LiveView | undefined): boolean {
   const { stored } = view.observation
-  if (stored.promise > situation.record.epoch || stored.seeding) return false
+  if (hasPromised(situation.record, view.observation) || stored.seeding) return false
   return isAsTold(situation, view)
     ? primary !== undefined && isToldOnceMore(situation, view, primary)
     : isToldNow(situation, view, primary)

@@ -3,7 +3,7 @@ import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
 import { standsStill } from '../judge/election/elected-set.ts'
 import { byForce } from '../judge/election/forced-candidates.ts'
 import { isBinlogUnread, lostByPrimary, type LostByPrimary } from '../judge/data/lost-by-primary.ts'
-import { isLive, liveView, names, viewNamed, type Situation } from '../judge/situation.ts'
+import { hasPromised, isLive, liveView, names, viewNamed, type Situation } from '../judge/situation.ts'
 import { bringBack } from '../judge/election/starting.ts'
 import type { Verdict } from '../judge/primary/verdict.ts'
 import { assignmentOrders } from './assignments.ts'
@@ -43,7 +43,7 @@ export function restartInPlace(
     const sentence = say`restarting ${name} in place once its binlog is read: ${verdict.sentence}, and ${missing}`
     return step(sentence, [], { flow: 'restart', reasons, blocked: true, revisitMs: timings.heartbeatMs })
   }
-  if (view.observation.stored.promise > record.epoch)
+  if (hasPromised(record, view.observation))
     return bump(situation, say`${name} promised epoch ${view.observation.stored.promise}; giving it back`)
   const sentence = say`restarting ${name} in place: ${verdict.sentence}, and ${missing}`
   return step(sentence, assignmentOrders(situation, { mayRestart: true }), {

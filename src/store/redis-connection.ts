@@ -50,7 +50,7 @@ export class RedisConnection {
       return await work(opened.client)
     } catch (error) {
       giveUp()
-      throw withoutSecrets(isTooLate(error) ? this.#tooLate() : error)
+      throw this.#told(error)
     } finally {
       signal.removeEventListener('abort', giveUp)
     }
@@ -116,8 +116,7 @@ export class RedisConnection {
       return opened
     } catch (error) {
       client.disconnect()
-      const why = reason ?? error
-      throw withoutSecrets(isTooLate(why) ? this.#tooLate() : why)
+      throw this.#told(reason ?? error)
     } finally {
       tooLate.cancel()
     }
@@ -125,6 +124,10 @@ export class RedisConnection {
 
   #tooLate(): Error {
     return new Error(`no answer within ${this.#options.deadlineMs} ms`)
+  }
+
+  #told(error: unknown): Error {
+    return isTooLate(error) ? this.#tooLate() : withoutSecrets(error)
   }
 
   async #prepare(client: Redis): Promise<Opened> {

@@ -1,5 +1,4 @@
-/** Node runs a timer that is longer after 1 ms. */
-const longestTimerMs = 2_147_483_647
+import { longestTimerMs } from '#common/ports/real-world.ts'
 
 /** Aborted with the signal that is given, and when the time is over. Null is no limit. */
 export function signalWithin(deadlineMs: number | null, signal: AbortSignal): AbortSignal {

@@ -12,11 +12,12 @@ const tableColumns = `SELECT TABLE_NAME AS name, GROUP_CONCAT(COLUMN_NAME) AS co
   WHERE TABLE_SCHEMA = 'regent' GROUP BY TABLE_NAME`
 const pluginNames = "SELECT PLUGIN_NAME AS name FROM information_schema.PLUGINS WHERE PLUGIN_STATUS = 'ACTIVE'"
 const grants = `SELECT USER AS user, HOST AS host, PRIV AS priv FROM mysql.global_grants WHERE USER LIKE 'regent%'`
-/** What is switched off; a name is of one of the tables alone. The '%' is of actors: some session is not seen. */
+/** What is switched off; a name is of one of the tables alone. Of actors it is the table’s own: some are not seen. */
 const switchedOff = `SELECT NAME AS name FROM performance_schema.setup_instruments WHERE 'NO' IN (ENABLED, TIMED)
     AND (NAME IN ('transaction', 'wait/lock/metadata/sql/mdl') OR NAME LIKE 'statement/sql/%')
   UNION ALL SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO'
-  UNION ALL SELECT '%' FROM DUAL WHERE EXISTS (SELECT 1 FROM performance_schema.setup_actors WHERE ENABLED = 'NO')
+  UNION ALL SELECT 'setup_actors' FROM DUAL
+    WHERE EXISTS (SELECT 1 FROM performance_schema.setup_actors WHERE ENABLED = 'NO')
     OR NOT EXISTS (SELECT 1 FROM performance_schema.setup_actors WHERE (HOST, USER, ROLE) = ('%', '%', '%'))`
 /** What keeps a login out that is right otherwise. */
 const bounds = `CONCAT(account_locked, password_expired) AS bounds,
@@ -63,8 +64,7 @@ export async function lackingOf(sql: Sql, needs: readonly Need[], deadlineMs?: n
     .map((need) => ({ need, isMisshapen: isTable(need) && found.has(need.table) && !isThere(need) }))
 }
 
-function isOf({ pattern, table }: SightNeed, name: string): boolean {
-  if (table === 'setup_actors' || name === '%') return pattern === name
+function isOf({ pattern }: SightNeed, name: string): boolean {
   return pattern.endsWith('%') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
 }
 

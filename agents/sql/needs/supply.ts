@@ -44,20 +44,21 @@ function unlessTableIsMissing(error: unknown): void {
 /** Every server has its own, until its next start. Locks that were taken meanwhile stay unseen. */
 export async function supplySight(lacking: readonly Lacking[], run: Run): Promise<void> {
   const needs = lacking.map(({ need }) => need).filter((need): need is SightNeed => need.kind === 'sight')
-  for (const { table, pattern } of needs) {
-    if (table === 'setup_actors') {
-      await supplyActors(run)
-      continue
-    }
-    const timed = table === 'setup_instruments' ? ", TIMED = 'YES'" : ''
-    await run(`UPDATE performance_schema.${table} SET ENABLED = 'YES'${timed} WHERE NAME LIKE '${pattern}'`)
-  }
+  for (const { table, pattern } of needs) for (const statement of switchesOn[table](pattern)) await run(statement)
 }
 
-/** Sessions that are open were left out at their login. */
-async function supplyActors(run: Run): Promise<void> {
-  await run("UPDATE performance_schema.setup_actors SET ENABLED = 'YES'")
-  await run(`INSERT INTO performance_schema.setup_actors SELECT '%', '%', '%', 'YES', 'YES' FROM DUAL
-    WHERE NOT EXISTS (SELECT 1 FROM performance_schema.setup_actors WHERE (HOST, USER, ROLE) = ('%', '%', '%'))`)
-  await run("UPDATE performance_schema.threads SET INSTRUMENTED = 'YES' WHERE TYPE = 'FOREGROUND'")
+const switchesOn: Readonly<Record<SightNeed['table'], (pattern: string) => readonly string[]>> = {
+  setup_instruments: (pattern) => [
+    `UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE NAME LIKE '${pattern}'`,
+  ],
+  setup_consumers: (pattern) => [
+    `UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME LIKE '${pattern}'`,
+  ],
+  // Sessions that are open were left out at their login.
+  setup_actors: () => [
+    "UPDATE performance_schema.setup_actors SET ENABLED = 'YES'",
+    `INSERT INTO performance_schema.setup_actors SELECT '%', '%', '%', 'YES', 'YES' FROM DUAL
+      WHERE NOT EXISTS (SELECT 1 FROM performance_schema.setup_actors WHERE (HOST, USER, ROLE) = ('%', '%', '%'))`,
+    "UPDATE performance_schema.threads SET INSTRUMENTED = 'YES' WHERE TYPE = 'FOREGROUND'",
+  ],
 }

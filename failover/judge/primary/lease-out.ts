@@ -1,7 +1,7 @@
 import { salvages } from '#failover/protocol/mode-name.ts'
 import { leaseSurelyOutMs } from '#failover/protocol/timings.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
-import { isLive, liveViews, viewNamed, viewOf, type Situation } from '../situation.ts'
+import { hasPromised, isLive, liveViews, viewNamed, viewOf, type Situation } from '../situation.ts'
 
 /**
  * Where nobody acknowledges, a primary that nobody hears tells clients OK until its lease has run out: nothing may open
@@ -22,8 +22,10 @@ export function isLeaseBlocked(situation: Situation): boolean {
 export function leaseVoters(situation: Situation): readonly MemberId[] {
   const { record, snapshot } = situation
   if (!couldBeConfirmed(situation)) return []
-  return liveViews(snapshot).flatMap(({ name, past, observation: { member } }) =>
-    past === undefined && member !== record.primary && !hasPromised(situation, name) ? [member] : [],
+  return liveViews(snapshot).flatMap(({ past, observation }) =>
+    past === undefined && observation.member !== record.primary && !hasPromised(record, observation)
+      ? [observation.member]
+      : [],
   )
 }
 
@@ -31,7 +33,7 @@ export function leaseVoters(situation: Situation): readonly MemberId[] {
 function couldBeConfirmed(situation: Situation): boolean {
   const { record, snapshot } = situation
   const own = instanceOf(record.primary)
-  const isFree = (name: InstanceName): boolean => name !== own && !hasPromised(situation, name)
+  const isFree = (name: InstanceName): boolean => name !== own && !isPromised(situation, name)
   // Where the primary was never heard, nothing is known of its peers: then nobody may be free.
   const told = viewOf(snapshot, record.primary)?.observation?.stored.assignment?.addresses
   if (told === undefined) return snapshot.instances.some(({ name }) => isFree(name))
@@ -39,9 +41,9 @@ function couldBeConfirmed(situation: Situation): boolean {
   return (1 + peers.filter(isFree).length) * 2 > peers.length
 }
 
-function hasPromised({ snapshot, record }: Situation, name: InstanceName): boolean {
+function isPromised({ snapshot, record }: Situation, name: InstanceName): boolean {
   const view = viewNamed(snapshot, name)
-  return isLive(view) && view.observation.stored.promise > record.epoch
+  return isLive(view) && hasPromised(record, view.observation)
 }
 
 /** Milliseconds until the lease of a silent primary has surely run out; null while somebody could still confirm it. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { callsForFailover, judgePrimary, type VerdictKind } from './verdict.ts'
 import { gtids, hostOf, type ViewOverrides } from '#topology/testing.ts'
-import { aSituation, deadServer, promised, type SituationOverrides } from '#failover/testing.ts'
+import { aSituation, deadServer, promised, uncounted, type SituationOverrides } from '#failover/testing.ts'
 
 /** Long after the primary was last heard (1,000). */
 const later = { nowMs: 5_000 }
@@ -9,17 +9,14 @@ const deaf = { server: { channel: { ioRunning: 'connecting', silentMs: null } } 
 const fallenSilent = { server: { channel: { silentMs: 3_000 } } } as const
 /** By its own agent. */
 const stopped = { server: { channel: { ioRunning: 'no', silentMs: null } } } as const
-const uncounted = {
-  epoch: 1,
-  revision: 1,
-  role: 'replica',
-  counted: false,
-  fenced: false,
-  source: 'shop-0',
-} as const
 const passedOver = (): ViewOverrides => ({
   ...stopped,
   stored: { assignment: { ...uncounted, counted: true, passedOver: true } },
+})
+
+const copied = (stillMs: number): ViewOverrides => ({
+  ...stopped,
+  seedingProgress: { stage: 'copying', percent: 40, donor: 'shop-0', stillMs },
 })
 
 const cases: Readonly<
@@ -227,26 +224,12 @@ const cases: Readonly<
   ],
   'a member that takes a copy beside what it has is no witness': [
     'unknown',
-    {
-      ...later,
-      shape: { instances: 2 },
-      views: {
-        'shop-0': { reachable: false },
-        'shop-1': { ...stopped, seedingProgress: { stage: 'copying', percent: 40, donor: 'shop-0', stillMs: 29_999 } },
-      },
-    },
+    { ...later, shape: { instances: 2 }, views: { 'shop-0': { reachable: false }, 'shop-1': copied(29_999) } },
     'no replica can testify',
   ],
   'nothing comes for long to a member that takes a copy of it': [
     'dead',
-    {
-      ...later,
-      shape: { instances: 2 },
-      views: {
-        'shop-0': { reachable: false },
-        'shop-1': { ...stopped, seedingProgress: { stage: 'copying', percent: 40, donor: 'shop-0', stillMs: 30_000 } },
-      },
-    },
+    { ...later, shape: { instances: 2 }, views: { 'shop-0': { reachable: false }, 'shop-1': copied(30_000) } },
     'unreachable for this manager and for shop-1',
   ],
   'replicas stand by, since nothing tells what they hold or because of errant transactions: no witnesses': [

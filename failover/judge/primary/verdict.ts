@@ -6,7 +6,16 @@ import { instanceOf } from '#topology/snapshot/member.ts'
 import { hungMs, vanishedDonorMs } from '#failover/protocol/timings.ts'
 import { allOf } from '#common/text/words.ts'
 import { openingOf, type Opening } from './slow-opening.ts'
-import { isFar, isLive, isServing, viewNamed, viewOf, type LiveView, type Situation } from '../situation.ts'
+import {
+  hasPromised,
+  isFar,
+  isLive,
+  isServing,
+  viewNamed,
+  viewOf,
+  type LiveView,
+  type Situation,
+} from '../situation.ts'
 
 /**
  * What is known of the primary, and from whom. `well` · `starting` it was allowed to start and has not answered yet ·
@@ -212,7 +221,7 @@ function hasTried({ stored: { assignment, seeding } }: Observation): boolean {
  * source. A promise stops the receivers of those who had lost the source before.
  */
 function isKeptAway(situation: Situation, observation: Observation): boolean {
-  if (observation.server?.channel?.ioRunning !== 'no' || hasPromised(situation, observation)) return false
+  if (observation.server?.channel?.ioRunning !== 'no' || hasPromised(situation.record, observation)) return false
   return standsBy(observation) || isCopied(observation)
 }
 
@@ -225,10 +234,6 @@ function isCopied({ seedingProgress }: Observation): boolean {
   return seedingProgress !== null && (seedingProgress.stillMs ?? 0) < vanishedDonorMs
 }
 
-function hasPromised({ record }: Situation, { stored }: Observation): boolean {
-  return stored.promise > record.epoch
-}
-
 /** Its receiver has a source that still speaks. */
 function servingBeside({ snapshot, timings }: Situation, name: string): readonly LiveView[] {
   return snapshot.instances.filter((view): view is LiveView => view.name !== name && isServing(view, timings))
@@ -238,7 +243,7 @@ function servingBeside({ snapshot, timings }: Situation, name: string): readonly
 export function hearingOf(situation: Situation, name: string): readonly LiveView[] {
   return servingBeside(situation, name).filter(
     ({ observation }) =>
-      !hasPromised(situation, observation) &&
+      !hasPromised(situation.record, observation) &&
       (hearsSource(observation, name, situation.timings.unreachableMs) ||
         (isFar(situation) && isRefused(observation, name))),
   )

@@ -5,13 +5,21 @@ import { adoptedFolder, keepAdoption, prepareFolder } from '../adopted-folder.ts
 import { checkAdoption } from '../adoption.ts'
 import { WatchedClusters } from './watched-clusters.ts'
 
-test('Two looks at the folder at once begin each cluster once: one too many would watch for ever', async () => {
+/** A folder of adoptions with the one of `shop`, which has one host until another list is kept. */
+async function adopted() {
   vi.stubEnv('REGENT_HOME', await temporaryFolder())
   onTestFinished(() => void vi.unstubAllEnvs())
   const folder = adoptedFolder()
   await prepareFolder(folder)
   const mysql = { user: 'regent', passwordFile: await fileWith('x') }
-  await keepAdoption(folder, checkAdoption('it', { version: 1, cluster: 'shop', hosts: ['127.0.0.1:1'], mysql }))
+  const keep = async (hosts: readonly string[]) =>
+    keepAdoption(folder, checkAdoption('it', { version: 1, cluster: 'shop', hosts, mysql }))
+  await keep(['127.0.0.1:1'])
+  return { folder, keep }
+}
+
+test('Two looks at the folder at once begin each cluster once: one too many would watch for ever', async () => {
+  const { folder } = await adopted()
   const begun: string[] = []
   const store = {
     async readNotes(name: string) {
@@ -29,14 +37,7 @@ test('Two looks at the folder at once begin each cluster once: one too many woul
 })
 
 test('A cluster whose file changes is listed all the time: who recovers it finds it', async () => {
-  vi.stubEnv('REGENT_HOME', await temporaryFolder())
-  onTestFinished(() => void vi.unstubAllEnvs())
-  const folder = adoptedFolder()
-  await prepareFolder(folder)
-  const mysql = { user: 'regent', passwordFile: await fileWith('x') }
-  const keep = async (hosts: readonly string[]) =>
-    keepAdoption(folder, checkAdoption('it', { version: 1, cluster: 'shop', hosts, mysql }))
-  await keep(['127.0.0.1:1'])
+  const { folder, keep } = await adopted()
   const listed: number[] = []
   const store = {
     async readNotes() {
@@ -59,12 +60,7 @@ test('A cluster whose file changes is listed all the time: who recovers it finds
 })
 
 test('A cluster that could not be begun is tried again, and why is said once: nobody else would watch it', async () => {
-  vi.stubEnv('REGENT_HOME', await temporaryFolder())
-  onTestFinished(() => void vi.unstubAllEnvs())
-  const folder = adoptedFolder()
-  await prepareFolder(folder)
-  const mysql = { user: 'regent', passwordFile: await fileWith('x') }
-  await keepAdoption(folder, checkAdoption('it', { version: 1, cluster: 'shop', hosts: ['127.0.0.1:1'], mysql }))
+  const { folder } = await adopted()
   let whyNot = 'no file is left to open'
   const store = {
     async readNotes() {

@@ -99,8 +99,10 @@ export async function takeUp(
   if (finished?.isPending === true) return
   noteFinished(cluster, finished ?? undefined)
   cluster.endRecoveries({
-    ...{ outcome: 'abandoned', sentence: 'ended in the middle: its manager died' },
-    ...{ to: null, lost: [] },
+    outcome: 'abandoned',
+    sentence: 'ended in the middle: its manager died',
+    to: null,
+    lost: [],
   })
 }
 

@@ -16,7 +16,7 @@ export const realClock: Clock = {
 }
 
 /** Node runs anything longer than this after 1 ms instead, so no timer is set beyond it. */
-const longestTimerMs = 2_147_483_647
+export const longestTimerMs = 2_147_483_647
 
 /**
  * What is due already is done at once. Node would print a warning for a negative time and for one that is no number, in
