@@ -10,6 +10,7 @@ import { realWorld } from '#common/ports/real-world.ts'
 import type { GroupStage, StagedMember } from '../simulation/group/steps/stage.ts'
 import { BareInstance, secret, until } from './bare-instance.ts'
 import { copyVolume, prepareVolume, RealServer } from './real-stage.ts'
+import { eachOne } from './each-one.ts'
 
 /** The plugin takes only an address that an interface of the machine has, and the loopback interface has one. */
 const host = '127.0.0.1'
@@ -45,7 +46,7 @@ export class RealGroupStage implements GroupStage {
   }
 
   async remove(): Promise<void> {
-    await Promise.all(this.servers.map((server) => server.remove()))
+    await eachOne(this.servers, (server) => server.remove())
   }
 }
 

@@ -11,6 +11,7 @@ import type { Heard, Lock, LockHolder, Stage, StagedServer, StagedWrite } from '
 import { BareInstance, until } from './bare-instance.ts'
 import { patienceMs } from './patience.ts'
 import { queryWithin } from './sql-session.ts'
+import { eachOne } from './each-one.ts'
 
 const handMs = patienceMs
 /** ER_OPTION_PREVENTS_STATEMENT and ER_SERVER_OFFLINE_MODE. */
@@ -51,7 +52,7 @@ export class RealStage implements Stage {
   }
 
   async remove(): Promise<void> {
-    await Promise.all(this.servers.map((server) => server.remove()))
+    await eachOne(this.servers, (server) => server.remove())
   }
 }
 

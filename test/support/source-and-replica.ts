@@ -1,4 +1,5 @@
 import { BareInstance, until } from './bare-instance.ts'
+import { eachOne } from './each-one.ts'
 
 /** Two servers and no agents: `source`, and `replica`, which follows it when a test says so. */
 export class SourceAndReplica {
@@ -19,7 +20,7 @@ export class SourceAndReplica {
   }
 
   async start(): Promise<void> {
-    await Promise.all([this.source.start(), this.replica.start()])
+    await eachOne([this.source, this.replica], (server) => server.start())
   }
 
   /** Opens `source` for writes that wait for one acknowledgement, and lets `replica` follow and acknowledge. */

@@ -9,6 +9,7 @@ import { runCommand } from '#common/process/run-command.ts'
 import { cacheFolder } from '#local/files/cache-folder.ts'
 import { findUnpacked, programOf, unpackBundle, type DebianBundle } from '#local/packages/debian-packages.ts'
 import { findMysql, type MysqlBinaries } from '#local/packages/mysql-binaries.ts'
+import { endProcessesNaming } from './leftovers.ts'
 import { patienceMs } from './patience.ts'
 
 /** A server program of some version: how it is run, and how a data directory of it is made. */
@@ -263,8 +264,9 @@ export class StrangeServer {
       await new Promise((resolve) => setTimeout(resolve, 20))
   }
 
+  /** Ends also a mysqld that has no file with its number yet, and one that somebody else started here. */
   async remove(): Promise<void> {
-    await this.signal('SIGKILL').catch(() => undefined)
+    await endProcessesNaming(`${this.folder}/`)
     await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
   }
 

@@ -19,6 +19,7 @@ import { Road } from './road.ts'
 import { Sshd, unpackedSshd } from './sshd.ts'
 import { newestMysql, StrangeServer } from './strange-servers.ts'
 import type { Writer } from './writer.ts'
+import { eachOne } from './each-one.ts'
 
 export const strangersPassword = 'a-strangers-password'
 const roadPort = 2_222
@@ -72,10 +73,12 @@ export class StrangerHost {
   }
 
   async end(): Promise<void> {
-    await this.road?.end()
-    await this.sqlRoad?.end()
-    await this.sshd?.stop()
-    await this.server.remove()
+    const { road, sqlRoad, sshd, server } = this
+    try {
+      await eachOne([road?.end(), sqlRoad?.end(), sshd?.stop()], async (end) => end)
+    } finally {
+      await server.remove()
+    }
   }
 }
 
@@ -126,7 +129,7 @@ export class Strangers {
     const hosts = servers.map((server, at) => new StrangerHost(server, hasSsh(options, at) ? sshRoot : undefined))
     const strangers = new Strangers(home, hosts, own, options)
     try {
-      await Promise.all(hosts.map((host) => host.start(join(home, 'id.pub'))))
+      await eachOne(hosts, (host) => host.start(join(home, 'id.pub')))
       for (const host of hosts) {
         const at = (port: number) => ({ host: host.address, port })
         if (options.roads === true) host.road = await Road.open(at(roadPort), at(22))
@@ -224,7 +227,7 @@ export class Strangers {
   async end(): Promise<void> {
     await this.regent('adopt', 'watch', 'shop', '--file', this.hostsFile).catch(() => undefined)
     await this.regent('adopt', 'remove', 'shop').catch(() => undefined)
-    await Promise.all(this.hosts.map((host) => host.end()))
+    await eachOne(this.hosts, (host) => host.end())
     this.#own.release()
     await rm(this.home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
   }

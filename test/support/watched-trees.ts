@@ -8,6 +8,7 @@ import type { Namespaces } from './namespaces.ts'
 import { clientOf, standIn, type Answered } from './orchestrator-commands.ts'
 import { freePort } from './free-port.ts'
 import { accountStatements, newestMysql, passwordFile, StrangeServer } from './strange-servers.ts'
+import { eachOne } from './each-one.ts'
 
 const firstPort = 13_306
 /** What an account needs beside, for what orchestrator’s interface changes at servers. */
@@ -169,13 +170,13 @@ export class WatchedTrees {
 
   async end(): Promise<void> {
     for (const cluster of Object.keys(this.#trees)) await this.regent('adopt', 'remove', cluster).catch(() => undefined)
-    await Promise.all([...this.#servers.values()].map((server) => server.remove()))
+    await eachOne(this.#servers.values(), (server) => server.remove())
     await rm(this.home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
     this.#address.release()
   }
 
   async #begin(): Promise<void> {
-    await Promise.all([...this.#servers.values()].map((server) => server.start()))
+    await eachOne(this.#servers.values(), (server) => server.start())
     for (const server of this.#servers.values()) await server.sql('SET sql_log_bin = 0', ...accountStatements())
     for (const [cluster, follows] of Object.entries(this.#trees)) {
       for (const [at, source] of follows.entries())

@@ -13,6 +13,7 @@ import {
   type Program,
 } from '../../support/strange-servers.ts'
 import { until } from '../../support/bare-instance.ts'
+import { eachOne } from '../../support/each-one.ts'
 
 interface Old {
   readonly monitor?: string
@@ -33,10 +34,10 @@ async function twoServers(program: Program | string, { more, follow, monitor }: 
     [0, 1].map((at) => StrangeServer.create(program, { host, port: 13_400 + at, serverId: at + 1, more })),
   )
   onTestFinished(async () => {
-    await Promise.all(servers.map((server) => server.remove()))
+    await eachOne(servers, (server) => server.remove())
     release()
   })
-  await Promise.all(servers.map((server) => server.start()))
+  await eachOne(servers, (server) => server.start())
   const [source, replica] = servers
   if (source === undefined || replica === undefined) return undefined
   for (const server of servers) await server.sql('SET sql_log_bin = 0', ...accountStatements(monitor))

@@ -8,6 +8,7 @@ import { runRegent } from '../../support/cluster.ts'
 import { until } from '../../support/bare-instance.ts'
 import { ownAddress, type OwnAddress } from '../../support/own-address.ts'
 import { accountStatements, newestMysql, passwordFile, StrangeServer } from '../../support/strange-servers.ts'
+import { eachOne } from '../../support/each-one.ts'
 
 const ports = [13_306, 13_307, 13_308] as const
 /** The third server listens there, too, where this machine has the address. */
@@ -65,7 +66,7 @@ beforeAll(async () => {
       more: ordinal === 2 && hasIpv6 ? [...more, `--bind-address=${address.host},::1`] : more,
     })),
   )
-  await Promise.all(servers.map((server) => server.start()))
+  await eachOne(servers, (server) => server.start())
   for (const server of servers) await server.sql('SET sql_log_bin = 0', ...accountStatements())
   const [source, ...replicas] = servers
   if (source === undefined) return
@@ -75,7 +76,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await regent('adopt', 'remove', 'shop')
-  await Promise.all(servers.map((server) => server.remove()))
+  await eachOne(servers, (server) => server.remove())
   await rm(home, { recursive: true, force: true })
   address.release()
 })

@@ -15,6 +15,7 @@ import type { WrittenCluster } from '../written-cluster.ts'
 import { mhaConfig, routeScript } from './config.ts'
 import { complaintIn, isWatching, stepsIn, type MhaStep } from './log.ts'
 import type { MhaPackages } from './packages.ts'
+import { eachOne } from '../each-one.ts'
 
 const port = 3306
 const lookMs = 20
@@ -129,8 +130,8 @@ export class MhaServers implements WrittenCluster {
 
   async end(): Promise<void> {
     await this.#endManager()
-    await Promise.all(this.#sshds.map((sshd) => sshd.stop()))
-    await Promise.all(this.#servers.map((server) => server.remove()))
+    await eachOne(this.#sshds, (sshd) => sshd.stop())
+    await eachOne(this.#servers, (server) => server.remove())
     this.#own.release()
     await rm(this.#home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
   }
@@ -160,8 +161,8 @@ export class MhaServers implements WrittenCluster {
   }
 
   async #replicate(): Promise<void> {
-    await Promise.all(this.#servers.map((server) => server.start()))
-    await Promise.all(this.#sshds.map((sshd) => sshd.start(join(this.#home, 'id.pub'))))
+    await eachOne(this.#servers, (server) => server.start())
+    await eachOne(this.#sshds, (sshd) => sshd.start(join(this.#home, 'id.pub')))
     const [source, ...replicas] = this.#servers
     const grants = [
       ['ALL', '*.*', accounts.mha],
