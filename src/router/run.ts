@@ -3,12 +3,14 @@ import { createLogger } from '#common/log/logger.ts'
 import { seldom } from '#common/log/repeats.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { say } from '#common/sentence/sentence.ts'
-import { openLocal } from '#cli/connection/connect.ts'
+import { ApiReader, tokenOf } from '#cli/connection/api-reader.ts'
+import { localManager } from '#cli/connection/local-manager.ts'
 import { routerSettings } from '#failover/protocol/router-settings.ts'
 import { readCluster, routerAddress } from '#local/folder/cluster-file.ts'
 import { replaceDerivedJson } from '#local/files/durable-file.ts'
 import { layoutOf, routerFolder, routerStatePath } from '#local/folder/state-layout.ts'
-import { localPlatform } from '#local/platform/platform.ts'
+import { localInstances } from '#local/platform/instances.ts'
+import { askManager } from './ask-manager.ts'
 import { followRecord } from './manager-stream.ts'
 import { newest } from './newest.ts'
 import { readsInstances } from './read-instances.ts'
@@ -31,7 +33,7 @@ export async function runRouter({ clusterDir, logLevel }: RouterOptions): Promis
       { remedy: '' },
     )
   const { host, ...ports } = routerAddress(cluster)
-  const platform = localPlatform(clusterDir)
+  const instances = localInstances(clusterDir)
   const warn = seldom(realWorld.clock, (line) => log.warn(line))
   const warnOf = (error: unknown): void => warn(say`where the router leads is not written down: ${described(error)}`)
   await serve({
@@ -47,18 +49,22 @@ export async function runRouter({ clusterDir, logLevel }: RouterOptions): Promis
     stated: newest((sentence) => replaceDerivedJson(routerStatePath(layout), { sentence }).catch(warnOf)),
     source: async (router, until) => {
       const readInstances = readsInstances({
-        instances: () => platform.instances(),
-        set: (instances) => router.setInstances(instances),
+        instances: () => instances.instances(),
+        set: (found) => router.setInstances(found),
         warn,
       })
-      platform.onChange(readInstances)
+      instances.onChange(readInstances)
       readInstances()
-      await followRecord(() => openLocal(clusterDir, cluster), cluster.name, {
+      const openManager = async (): Promise<ApiReader> => {
+        const target = await localManager(clusterDir, cluster)
+        return new ApiReader({ url: target.url, token: await tokenOf(target), fetch: askManager })
+      }
+      await followRecord(openManager, cluster.name, {
         signal: until,
         heard: (word) => router.setRecord(word),
         warn,
       })
-      platform.close()
+      instances.close()
     },
   })
 }

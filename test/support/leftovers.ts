@@ -1,5 +1,4 @@
 import { readdir, readFile } from 'node:fs/promises'
-import { codeOf } from '#common/errors/errors.ts'
 
 /** Processes of this machine whose command line names a folder, as `pid: command line`. This one does not count. */
 export async function processesNaming(folder: string): Promise<readonly string[]> {
@@ -18,7 +17,7 @@ function endIfThere(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch (error) {
-    if (codeOf(error) !== 'ESRCH') throw error
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 

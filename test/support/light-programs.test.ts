@@ -24,6 +24,7 @@ process.exit()
 /** Each pod runs one of these, so each package costs memory in each pod. `typebox` alone, its builder, takes 11 MB. */
 it.each([
   ['an agent', 'agents/run.ts', ['croner', 'mysql2', 'pino', 'typebox/schema']],
+  ['a router', 'src/router/run.ts', ['pino', 'typebox/schema']],
   ['a router on Kubernetes', 'src/router/kubernetes/run.ts', ['pino', 'typebox/schema']],
 ])('%s loads no package but those that it needs at once', async (_, program, packages) => {
   const url = pathToFileURL(join(root, program)).href

@@ -1,4 +1,5 @@
-import { ApiClient, type ApiTarget } from '#cli/connection/api-client.ts'
+import { ApiClient } from '#cli/connection/api-client.ts'
+import type { ApiTarget } from '#cli/connection/api-reader.ts'
 import type { ClusterView } from '#api-contract/views.ts'
 import { monotonicMs } from './monotonic.ts'
 

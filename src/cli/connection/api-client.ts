@@ -1,25 +1,14 @@
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
-import { readText } from '#local/files/input-file.ts'
 import type { OperationResult } from '#api-contract/operation-result.ts'
 import { operations, type OperationBody, type OperationName } from '#api-contract/operations.ts'
 import type { ClusterView } from '#api-contract/views.ts'
-import { ApiReader } from './api-reader.ts'
-
-export interface ApiTarget {
-  readonly url: string
-  readonly tokenFile: string
-}
+import { ApiReader, tokenOf, type ApiTarget } from './api-reader.ts'
 
 /** Reads a manager's HTTP API, and asks for operations. */
 export class ApiClient extends ApiReader {
   static async open(target: ApiTarget): Promise<ApiClient> {
-    const token = (await readText(target.tokenFile, say`the file with the API’s token`)).trim()
-    if (!/^[\x21-\x7e]+$/.test(token))
-      throw new RegentError(
-        'REGENT_BAD_FILE',
-        say`the file with the API’s token, ${target.tokenFile}, must hold one word of printable characters`,
-      )
+    const token = await tokenOf(target)
     return new ApiClient({ url: target.url, token, fetch: (url, init) => fetch(url, init) })
   }
 

@@ -1,6 +1,7 @@
 import { command, reported, say } from '#common/sentence/sentence.ts'
 import { catalogue, type ErrorCode } from '#common/errors/error-catalogue.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import { readText } from '#local/files/input-file.ts'
 
 /** Longer than any read the manager answers from memory should take, also on a busy machine. */
 export const readDeadlineMs = 10_000
@@ -21,6 +22,21 @@ export interface ApiRoute {
   readonly url: string
   readonly token: string
   fetch(url: string, init: RequestInit & { readonly headers: Readonly<Record<string, string>> }): Promise<ApiAnswer>
+}
+
+export interface ApiTarget {
+  readonly url: string
+  readonly tokenFile: string
+}
+
+/** Throws `REGENT_BAD_FILE` where the file holds no token. */
+export async function tokenOf({ tokenFile }: Pick<ApiTarget, 'tokenFile'>): Promise<string> {
+  const token = (await readText(tokenFile, say`the file with the API’s token`)).trim()
+  if (/^[\x21-\x7e]+$/.test(token)) return token
+  throw new RegentError(
+    'REGENT_BAD_FILE',
+    say`the file with the API’s token, ${tokenFile}, must hold one word of printable characters`,
+  )
 }
 
 /** Reads a manager's HTTP API: requests with deadlines, refusals as the errors they carry. */

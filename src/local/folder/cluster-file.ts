@@ -1,10 +1,19 @@
-import { Type, type Static } from 'typebox'
-import { Value } from 'typebox/value'
-import { routerSettingsSchema } from '#failover/protocol/router-settings-schema.ts'
+import { saidOfRouter } from '#failover/protocol/router-settings.ts'
 import { mostInstances } from '#topology/snapshot/member.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { counted, say } from '#common/sentence/sentence.ts'
 import { complaintAbout } from '#common/input/schema-complaint.ts'
+import {
+  anyText,
+  exactly,
+  integer,
+  listOf,
+  objectWith,
+  oneOf,
+  optional,
+  text,
+  type Shaped,
+} from '#common/input/shapes.ts'
 import { replaceJson } from '../files/durable-file.ts'
 import { refuseNewer } from '../files/file-version.ts'
 import { readJsonIfThere } from '../files/input-file.ts'
@@ -21,67 +30,69 @@ export const instancePorts = { port: 3306, adminPort: 3307, agentPort: 9400 } as
  */
 const firstOwnPort = 10_000
 
-const text = Type.String({ minLength: 1, maxLength: 4096 })
-const port = Type.Integer({ minimum: 1, maximum: 65_535 })
+const word = text(1, 4096)
+const words = listOf(word, 256)
+const argv = { ...words, minItems: 1 }
+const port = integer(1, 65_535)
 
-const hostSchema = Type.Object({ address: text, wrapper: Type.Array(text) })
-export type LocalHost = Static<typeof hostSchema>
+const hostShape = objectWith({ address: word, wrapper: words })
+export type LocalHost = Shaped<typeof hostShape>
 
-const instanceSchema = Type.Object({
-  name: text,
-  address: text,
+const instanceShape = objectWith({
+  name: word,
+  address: word,
   port,
   adminPort: port,
   agentPort: port,
-  volume: text,
-  wrapper: Type.Array(text),
+  volume: word,
+  wrapper: words,
   /** Where its agent listens, which is here: its mysqld is somewhere else. Absent where both are in one place. */
-  agentAddress: Type.Optional(text),
+  agentAddress: optional(word),
 })
-export type LocalInstance = Static<typeof instanceSchema>
+export type LocalInstance = Shaped<typeof instanceShape>
 
 /** The programs of the MySQL that this cluster runs; kept, so that a scale-out starts the same one. */
-const mysqlSchema = Type.Object({
-  mysqld: Type.Array(text, { minItems: 1 }),
-  mysqlbinlog: Type.Array(text),
-  mysql: Type.Array(text),
-  pluginDir: Type.String(),
-  shareDir: Type.String(),
+const mysqlShape = objectWith({
+  mysqld: argv,
+  mysqlbinlog: words,
+  mysql: words,
+  pluginDir: anyText,
+  shareDir: anyText,
 })
-export type MysqlPrograms = Static<typeof mysqlSchema>
+export type MysqlPrograms = Shaped<typeof mysqlShape>
 
 /** The address in front of all instances: `routerAddress`. */
-const routerSchema = Type.Object({
+const routerShape = objectWith({
   /** The HAProxy that runs there, as an argument vector. */
-  haproxy: Type.Array(text, { minItems: 1 }),
-  settings: routerSettingsSchema,
+  haproxy: argv,
+  settings: saidOfRouter,
 })
-export type LocalRouter = Static<typeof routerSchema>
+export type LocalRouter = Shaped<typeof routerShape>
 
-const clusterSchema = Type.Object({
-  version: Type.Literal(1),
-  name: text,
+const clusterShape = objectWith({
+  version: exactly(1),
+  name: word,
   /** The third octet of the instances' default addresses. */
-  number: Type.Integer({ minimum: 1, maximum: 199 }),
-  api: Type.Object({ host: text, port }),
+  number: integer(1, 199),
+  api: objectWith({ host: word, port }),
   /** Where orchestrator's interface is served, and how that calls servers. Absent for nowhere. */
-  orchestrator: Type.Optional(Type.Object({ port, hosts: Type.Enum(['address', 'name'], { type: 'string' }) })),
-  instances: Type.Array(instanceSchema, { minItems: 1, maxItems: 16 }),
+  orchestrator: optional(objectWith({ port, hosts: oneOf('address', 'name') })),
+  instances: { ...listOf(instanceShape, mostInstances), minItems: 1 },
   /** What --hosts named, also for ordinals that do not exist yet; empty for default addresses. */
-  hosts: Type.Array(hostSchema),
+  hosts: listOf(hostShape, 256),
   /** Each mysqld listens on a port of its own, at 127.0.0.1 as well (`groupAddress`). Absent for no. */
-  ownPorts: Type.Optional(Type.Literal(true)),
+  ownPorts: optional(exactly(true)),
   /** The servers were there before, and somewhere else: one process has all agents. Absent for no. */
-  far: Type.Optional(Type.Literal(true)),
+  far: optional(exactly(true)),
   /** `file`, or the URL of a Redis. */
-  store: text,
-  mysql: mysqlSchema,
+  store: word,
+  mysql: mysqlShape,
   /** Absent for none. */
-  router: Type.Optional(routerSchema),
+  router: optional(routerShape),
 })
 
 /** What a local cluster is made of: the content of `cluster.json`. */
-export type LocalCluster = Static<typeof clusterSchema>
+export type LocalCluster = Shaped<typeof clusterShape>
 
 /** Undefined where the folder holds no cluster. Throws `REGENT_NEWER_VERSION` or `REGENT_BAD_FILE`. */
 export async function readClusterIfThere(dir: string): Promise<LocalCluster | undefined> {
@@ -89,11 +100,9 @@ export async function readClusterIfThere(dir: string): Promise<LocalCluster | un
   const value = await readJsonIfThere(path, say`the description of a local cluster`)
   if (value === undefined) return undefined
   refuseNewer(path, value, clusterFileVersion)
-  if (Value.Check(clusterSchema, value)) return value
-  throw new RegentError(
-    'REGENT_BAD_FILE',
-    say`${path}: ${complaintAbout(clusterSchema, value) ?? say`does not have the expected shape`}`,
-  )
+  const complaint = complaintAbout(clusterShape, value)
+  if (complaint !== undefined) throw new RegentError('REGENT_BAD_FILE', say`${path}: ${complaint}`)
+  return value as LocalCluster
 }
 
 export async function readCluster(dir: string): Promise<LocalCluster> {

@@ -1,11 +1,10 @@
-import { watch, type FSWatcher } from 'node:fs'
-import { basename } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
-import type { Platform, PlatformInstance } from '#common/ports/platform.ts'
+import type { Platform } from '#common/ports/platform.ts'
 import { writeAgentConfigs } from '../folder/agent-config.ts'
-import { agentAddressOf, instancesFor, readCluster, writeCluster, type LocalInstance } from '../folder/cluster-file.ts'
+import { instancesFor, readCluster, writeCluster } from '../folder/cluster-file.ts'
 import { askSupervisor } from '../supervisor/control.ts'
+import { localInstances } from './instances.ts'
 import { giveUp } from './replacement.ts'
 import { RoutesFile, type CommittedEpoch, type Meddling } from './routes.ts'
 import { readSpec } from '../folder/spec-file.ts'
@@ -30,13 +29,10 @@ export interface LocalPlatform extends Platform {
 export function localPlatform(dir: string, committedEpoch?: CommittedEpoch): LocalPlatform {
   const layout = layoutOf(dir)
   const routes = new RoutesFile(layout.routes, committedEpoch)
-  const watchers: FSWatcher[] = []
+  const instances = localInstances(dir)
   return {
-    instances: async () => (await readCluster(dir)).instances.map(platformInstance),
-    onChange: (changed) => {
-      // The folder, not the file: each change renames a new file into place.
-      watchers.push(watch(dir, (_event, name) => name === basename(layout.cluster) && changed()))
-    },
+    instances: () => instances.instances(),
+    onChange: (changed) => instances.onChange(changed),
     onMeddling: (meddling) => routes.watch(meddling),
     publishPrimary: (route) => routes.publish(route),
     publishedPrimary: () => routes.published(),
@@ -44,17 +40,8 @@ export function localPlatform(dir: string, committedEpoch?: CommittedEpoch): Loc
     replace: (instance) => giveUp(layout, instance),
     close: () => {
       routes.close()
-      watchers.forEach((watcher) => watcher.close())
+      instances.close()
     },
-  }
-}
-
-function platformInstance(instance: LocalInstance): PlatformInstance {
-  return {
-    name: instance.name,
-    host: instance.address,
-    port: instance.port,
-    agent: `${agentAddressOf(instance)}:${instance.agentPort}`,
   }
 }
 

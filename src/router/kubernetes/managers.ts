@@ -1,14 +1,11 @@
 import { readFile } from 'node:fs/promises'
-import { request, type RequestOptions } from 'node:https'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { RegentError } from '#common/errors/errors.ts'
 import { readTokenFile } from '#common/http/bearer-token.ts'
 import { say } from '#common/sentence/sentence.ts'
-import { ApiReader, type ApiAnswer } from '#cli/connection/api-reader.ts'
+import { ApiReader } from '#cli/connection/api-reader.ts'
 import { manager } from '#kube/names/manager-names.ts'
-
-const connectMs = 2_000
+import { askManager } from '../ask-manager.ts'
 
 export interface ManagersParts {
   /** Address of the managers' API, read anew each time. */
@@ -29,26 +26,9 @@ export function managersOf({ url, folder, tokenFile }: ManagersParts): () => Pro
     return new ApiReader({
       url: await url(),
       token: await readTokenFile(tokenFile),
-      fetch: (at, { headers, signal }) => ask(at, { ca, headers, ...(signal && { signal }), agent: false }),
+      fetch: (at, init) => askManager(at, { ...init, ca }),
     })
   }
-}
-
-/** By Node's own client: undici, which takes an authority for `fetch`, would be a tenth of a router's memory. */
-function ask(url: string, options: RequestOptions): Promise<ApiAnswer> {
-  return new Promise((resolve, reject) => {
-    const outgoing = request(url, options)
-    const late = new Error(`no connection within ${connectMs} ms`)
-    const slow = setTimeout(() => outgoing.destroy(late), connectMs)
-    outgoing.on('socket', (socket) => socket.once('secureConnect', () => clearTimeout(slow)))
-    outgoing.on('close', () => clearTimeout(slow))
-    outgoing.on('error', reject)
-    outgoing.on('response', (incoming) => {
-      const status = incoming.statusCode ?? 0
-      resolve({ ok: status >= 200 && status < 300, status, body: incoming, text: () => text(incoming) })
-    })
-    outgoing.end()
-  })
 }
 
 /** Node trusts every authority of the web where none is named: the token would be theirs. */
