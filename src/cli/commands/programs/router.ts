@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
 import { Option, type Command } from 'commander'
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
@@ -33,11 +34,21 @@ export function addRouter(program: Command): void {
           'REGENT_BAD_REQUEST',
           say`a router is told either --cluster-dir, or --config on Kubernetes`,
         )
+      compileOnce()
       if (clusterDir !== undefined) await runLocal(resolve(clusterDir), logLevel)
       if (config !== undefined) await runOnKubernetes(resolve(config), logLevel)
       // What is still open must not keep an ended router alive.
       process.exit(0)
     })
+}
+
+/**
+ * V8 is to keep the first code of each function. A router reads a few short messages a second, and V8's optimizing
+ * compilers would take 10 of its 87 MB (seen: Node 24.21).
+ */
+function compileOnce(): void {
+  setFlagsFromString('--no-maglev')
+  setFlagsFromString('--no-turbofan')
 }
 
 async function runLocal(clusterDir: string, logLevel: string): Promise<void> {
