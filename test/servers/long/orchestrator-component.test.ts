@@ -143,6 +143,8 @@ describe.runIf(mayHaveOwnPaths()).each(documents)('The document %s, run by an ag
     expect(now).not.toBe(primary)
     expect(await ask('-c', 'instance', '-i', primary)).toMatchObject({ code: 1, stdout: '' })
     const stays = pods.filter((pod) => pod !== primary && pod !== now)[0] ?? ''
+    // Until then the sentence has no word of the old primary, which follows again and is forgotten.
+    await shop.current.whole()
     // Writes wait for one replica: without that one nobody could acknowledge.
     await expect(call(stays, 'memberLeave', { KB_LEAVE_MEMBER_POD_NAME: stays })).rejects.toThrow(
       /forgotten before, only 0 replicas would be left, and a write of shop-mysql waits for 1/,
