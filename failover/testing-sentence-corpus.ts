@@ -12,6 +12,7 @@ import {
   lostAgent,
   memberElsewhere,
   promised,
+  promisedAsPrimary,
   shop1,
   shop2,
   switchoverIntent,
@@ -50,6 +51,7 @@ const primaries: Readonly<Record<string, ViewOverrides>> = {
     converged: { revision: 1, done: false, sentence: 'waits for its marker to be acknowledged' },
   },
   'a primary whose agent is silent': { reachable: false },
+  'a primary that was demoted and whose agent is silent': { ...promisedAsPrimary(), ...lostAgent },
   'a primary of which nothing was ever heard': { unheard: true },
   'a primary whose volume went back in time': { past: 'shop-0@volume-0' },
 }

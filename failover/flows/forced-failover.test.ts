@@ -191,10 +191,11 @@ describe('a forced failover that accepts loss', () => {
     expect(committed(decision)).toMatchObject({ primary: shop2 })
   })
 
-  it('takes another manager’s intent out of the record first', () => {
+  it('first makes another manager’s intent its own, which tells what may have closed the silent primary', () => {
     const decision = forced({ record: { intent: switchoverIntent({ by: 'another' }) } })
-    expect(committed(decision)).toMatchObject({ epoch: 1, primary: shop0, intent: null })
+    expect(committed(decision)).toMatchObject({ epoch: 1, revision: 2, primary: shop0, intent: { by: 'me' } })
     expect(ordersOf(decision)).toEqual([])
+    expect(ordersOf(forced({ record: { revision: 2, intent: switchoverIntent() } }))).toEqual(['promise shop-2 2@2'])
   })
 
   it('is not done to a primary that is well', () => {

@@ -5,7 +5,7 @@ import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot
 import { salvages } from '../protocol/mode-name.ts'
 import { fetchKey } from '../protocol/order.ts'
 import { candidatesIn, canSalvage } from '../judge/election/salvage.ts'
-import { commitTo, dropIntent } from '../steps/commit.ts'
+import { commitTo, leaveCandidate } from '../steps/commit.ts'
 import { failedFetches, fetchFirst, isFetching, sourceFor } from '../steps/fetching.ts'
 import { promiseAction, stragglers } from '../steps/promising.ts'
 import { restartInPlace } from '../steps/restart-in-place.ts'
@@ -248,9 +248,7 @@ function commitWinner(
   { promised, union }: Revocation,
 ): FlowStep {
   const { intent } = situation.record
-  // A late fetch could still change that other candidate after it was counted into S′ (model: NO_INTENT).
-  if (intent && intent.candidate !== winner.member)
-    return dropIntent(situation, say`${instanceOf(winner.member)} holds everything`)
+  if (intent && intent.candidate !== winner.member) return leaveCandidate(situation, winner.member)
   const late = stragglers(situation)
   if (late !== null)
     return failing(say`failing over to ${instanceOf(winner.member)} as soon as the others have promised`, [], {

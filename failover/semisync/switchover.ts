@@ -10,7 +10,7 @@ import { bump, changeRecord, commitTo } from '../steps/commit.ts'
 import type { SwitchoverPlan } from '../flows/mode.ts'
 import { step, type FlowStep } from '../steps/step.ts'
 import { whyNotAcknowledged } from '../judge/primary/acknowledging.ts'
-import { promisedBy } from '../judge/election/promised.ts'
+import { promisedBy, promiseHeard } from '../judge/election/promised.ts'
 import { preferredOf } from '../judge/election/election.ts'
 import { demotionShare, undoingSteps, whyNoTimeFor } from '../judge/time-to-undo.ts'
 import type { PromiseOrder } from '../protocol/order.ts'
@@ -30,6 +30,7 @@ import {
   isServing,
   liveView,
   names,
+  viewOf,
   type LiveView,
   type Situation,
 } from '../judge/situation.ts'
@@ -203,7 +204,7 @@ export function switchoverStep(situation: Situation, intent: SwitchoverIntent): 
   if (failure !== null) return undoSwitchover(situation, failure.why, failure.timedOut)
   const { record } = situation
   const next = record.epoch + 1
-  const primary = promisedBy(situation, record.primary, next)
+  const primary = promiseHeard(situation, record.primary, next)
   if (!primary?.report.asPrimary) return gather(situation, intent) ?? demote(situation, intent)
   const candidate = promisedBy(situation, intent.candidate, next)
   const asked = countedMembers(record).filter(
@@ -237,9 +238,10 @@ export function switchoverStep(situation: Situation, intent: SwitchoverIntent): 
     return step(say`switching over to ${instanceOf(intent.candidate)} as soon as the others have promised`, [], {
       revisitMs: late,
     })
-  const others = record.syncSet.flatMap((member) => promisedBy(situation, member, next) ?? [])
-  const why = say`switched over to ${instanceOf(intent.candidate)}, which holds everything ${instanceOf(record.primary)} has: ${text(intent.reason)}`
-  return step(why, [{ kind: 'commit', next: commitTo(situation, candidate, [primary, ...others], primary.holds), why }])
+  // Whether a primary that fell silent since will follow nobody can tell.
+  const promised = [record.primary, ...record.syncSet].flatMap((member) => promisedBy(situation, member, next) ?? [])
+  const why = say`switched over: ${instanceOf(intent.candidate)} leads and holds everything ${instanceOf(record.primary)} has: ${text(intent.reason)}`
+  return step(why, [{ kind: 'commit', next: commitTo(situation, candidate, promised, primary.holds), why }])
 }
 
 /** Its server runs as a replica of this epoch, whether it follows as it should at this moment or not. */
@@ -304,7 +306,7 @@ function demote(situation: Situation, intent: SwitchoverIntent): FlowStep {
 
 function fetchRest(situation: Situation, intent: SwitchoverIntent, until: string): FlowStep {
   const { record, timings } = situation
-  const source = liveView(situation.snapshot, record.primary)
+  const source = viewOf(situation.snapshot, record.primary)
   if (source === undefined) return undoSwitchover(situation, say`the old primary is gone`)
   const order = {
     ...orderFor(situation, intent.candidate, record.epoch + 1),
@@ -323,10 +325,22 @@ function fetchRest(situation: Situation, intent: SwitchoverIntent, until: string
  */
 export function undoSwitchover(situation: Situation, why: Sentence, timedOut = false): FlowStep {
   const { record } = situation
+  if (record.intent?.kind === 'switchover' && isPrimarySilent(situation)) return undoLater(situation, why)
   const sentence = say`switchover undone: ${why}; ${instanceOf(record.primary)} goes on as primary`
   const promisedAhead = situation.snapshot.instances.some(
     (view) => view.reachable && (view.observation?.stored.promise ?? 0) > record.epoch,
   )
   if (promisedAhead) return bump(situation, sentence, timedOut)
   return step(sentence, [{ kind: 'commit', why: sentence, next: nextRecord(record, { intent: null }), timedOut }])
+}
+
+function isPrimarySilent({ snapshot, record }: Situation): boolean {
+  return viewOf(snapshot, record.primary) !== undefined && liveView(snapshot, record.primary) === undefined
+}
+
+/** Whether the primary was demoted is not known: the record keeps the intent, and any manager knows of the doubt. */
+function undoLater(situation: Situation, why: Sentence): FlowStep {
+  const name = instanceOf(situation.record.primary)
+  const sentence = say`switchover not undone yet: ${why}; only its own agent, which is silent, can open ${name} again`
+  return step(sentence, assignmentOrders(situation), { blocked: true, revisitMs: situation.timings.heartbeatMs })
 }

@@ -1,7 +1,9 @@
 import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
+import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
 import { electedFor } from '../judge/election/elected-set.ts'
 import type { Promised } from '../judge/election/promised.ts'
+import { isIntentKept } from '../judge/primary/left-closed.ts'
 import { nextRecord, type ClusterRecord } from '../protocol/record.ts'
 import { isLive, type Situation } from '../judge/situation.ts'
 import { step, type FlowStep } from './step.ts'
@@ -61,11 +63,29 @@ export function dropIntent(situation: Situation, because: Sentence): FlowStep {
   return changeRecord(situation, why, { intent: null })
 }
 
-/** Taken out before promises are asked for: another manager's intent, and a switchover whose primary is lost. */
+/**
+ * Taken out before promises are asked for: another manager's intent, and a switchover whose primary is lost. Where the
+ * intent has to stay, it becomes this manager's: the higher revision ends what was ordered under the intent before.
+ */
 export function withoutForeignIntent(situation: Situation): FlowStep | undefined {
+  const { record, manager } = situation
+  const { intent } = record
+  if (intent === null || (intent.by === manager && intent.kind !== 'switchover')) return undefined
+  if (!isIntentKept(situation)) return dropIntent(situation, say`the primary is lost`)
+  if (intent.by === manager) return undefined
+  const why = say`the ${intent.kind} that another manager began is taken over: the primary is lost`
+  return changeRecord(situation, why, { intent: { ...intent, by: manager } })
+}
+
+/**
+ * Another one than the candidate of the intent wins. A late fetch could still change that candidate after it was
+ * counted into S′ (model: NO_INTENT): the commit raises the revision.
+ */
+export function leaveCandidate(situation: Situation, winner: MemberId): FlowStep {
   const { intent } = situation.record
-  const inTheWay = intent !== null && (intent.by !== situation.manager || intent.kind === 'switchover')
-  return inTheWay ? dropIntent(situation, say`the primary is lost`) : undefined
+  const why = say`${instanceOf(winner)} holds everything`
+  if (intent === null || !isIntentKept(situation)) return dropIntent(situation, why)
+  return changeRecord(situation, why, { intent: { ...intent, candidate: winner } })
 }
 
 /** The same primary, S and k in the next epoch: for members that promised in vain. */

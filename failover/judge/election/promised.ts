@@ -1,7 +1,7 @@
 import { parseGtidSet, type GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { MemberId } from '#topology/snapshot/member.ts'
 import type { PromiseReport } from '#topology/snapshot/observation.ts'
-import { liveView, type LiveView, type Situation } from '../situation.ts'
+import { liveView, viewOf, type LiveView, type Situation } from '../situation.ts'
 
 /** A member that promised the next epoch, stopped, and said what it holds. */
 export interface Promised {
@@ -18,8 +18,22 @@ export interface Promised {
  */
 export function promisedBy(situation: Situation, member: MemberId, epoch: number): Promised | undefined {
   const view = liveView(situation.snapshot, member)
-  if (view === undefined) return undefined
-  const { promiseReport: report, stored } = view.observation
+  const heard = view && promiseHeard(situation, member, epoch)
+  return heard && { member, view, ...heard }
+}
+
+/**
+ * The same by the last word of an agent that may be silent since. Of a primary that was demoted the word stays true:
+ * its agent keeps the server closed until an epoch that is committed later.
+ */
+export function promiseHeard(
+  situation: Situation,
+  member: MemberId,
+  epoch: number,
+): Pick<Promised, 'report' | 'holds'> | undefined {
+  const seen = viewOf(situation.snapshot, member)?.observation
+  if (!seen) return undefined
+  const { promiseReport: report, stored } = seen
   if (
     report === null ||
     report.epoch !== epoch ||
@@ -28,5 +42,5 @@ export function promisedBy(situation: Situation, member: MemberId, epoch: number
     stored.seeding
   )
     return undefined
-  return { member, view, report, holds: parseGtidSet(report.holds) }
+  return { report, holds: parseGtidSet(report.holds) }
 }

@@ -5,6 +5,7 @@ import { isToBeStarted, lackedByPrimary } from '../election/elected-set.ts'
 import { instanceOf } from '#topology/snapshot/member.ts'
 import { hungMs, vanishedDonorMs } from '#failover/protocol/timings.ts'
 import { allOf } from '#common/text/words.ts'
+import { whyLeftClosed } from './left-closed.ts'
 import { openingOf, type Opening } from './slow-opening.ts'
 import {
   hasPromised,
@@ -19,9 +20,10 @@ import {
 
 /**
  * What is known of the primary, and from whom. `well` · `starting` it was allowed to start and has not answered yet ·
- * `dead` its agent says that mysqld ended, or two kinds of witnesses lost it · `frozen` · `agentLost` replicas still
- * hear the server: no reason to fail over · `unable` it was elected and cannot open · `slow` it was elected, and
- * somebody else would open sooner · `deaf` it hears no acknowledgements · `unknown` nobody can testify.
+ * `dead` its agent says that mysqld ended, or two kinds of witnesses lost it, or its agent is lost and may have left it
+ * closed · `frozen` · `agentLost` replicas still hear the server: no reason to fail over · `unable` it was elected and
+ * cannot open · `slow` it was elected, and somebody else would open sooner · `deaf` it hears no acknowledgements ·
+ * `unknown` nobody can testify.
  */
 export type VerdictKind = 'well' | 'starting' | 'dead' | 'frozen' | 'agentLost' | 'unable' | 'slow' | 'deaf' | 'unknown'
 
@@ -181,6 +183,8 @@ function judgeByOthers(situation: Situation, name: string, heardAtMs: number | n
     )
   const hearing = hearingOf(situation, name)
   if (hearing.length > 0) {
+    const closed = whyLeftClosed(situation)
+    if (closed !== null) return verdict('dead', closed, ['this manager'])
     const hear = hearing.length === 1 ? say`hears` : say`hear`
     return verdict(
       'agentLost',
