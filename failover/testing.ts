@@ -74,6 +74,7 @@ export function aSituation(overrides: SituationOverrides = {}): Situation {
     refused: new Map(),
     nowMs: 1_100,
     wallMs: 1_000_000,
+    steadyWallMs: rest.wallMs ?? 1_000_000,
     manager: 'me',
     managerSinceMs: 0,
     follows: modeOf(aSpec(spec)).follows,

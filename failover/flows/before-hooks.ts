@@ -165,6 +165,6 @@ function inItsTime(situation: Situation, moment: HookMoment, action: Action): Ac
   if (action.kind !== 'commit' || intent?.kind !== 'switchover' || asked?.id !== intent.request) return action
   const taken = runsUnderWay(situation, moment).reduce((all, { ms }) => all + (ms ?? 0), 0)
   const left = Math.max(0, (asked.forHooksMs ?? 0) - taken)
-  const deadlineWallMs = Math.max(situation.wallMs + 1, intent.deadlineWallMs - left)
+  const deadlineWallMs = Math.max(situation.steadyWallMs + 1, intent.deadlineWallMs - left)
   return { ...action, next: { ...action.next, intent: { ...intent, deadlineWallMs } } }
 }

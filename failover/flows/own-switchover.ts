@@ -11,6 +11,6 @@ export function ownSwitchover(
   candidate: MemberId,
   why: Pick<SwitchoverIntent, 'request' | 'reason'>,
 ): FlowStep {
-  const deadlineWallMs = situation.wallMs + situation.spec.switchover.timeoutMs
+  const deadlineWallMs = situation.steadyWallMs + situation.spec.switchover.timeoutMs
   return mode.beginSwitchover(situation, candidate, { ...why, deadlineWallMs })
 }

@@ -238,6 +238,11 @@ describe('A switchover', () => {
     ['its manager is gone', { manager: 'another' }, 'the manager that began it is gone'],
     ['its deadline passed', { wallMs: intent.deadlineWallMs }, 'its deadline passed'],
     [
+      'its deadline passed, and the wall clock was set back before',
+      { wallMs: 0, steadyWallMs: intent.deadlineWallMs },
+      'its deadline passed',
+    ],
+    [
       'the order was refused',
       { failedRequests: new Map([['request-1', { why: 'a backup holds a lock', timedOut: false }]]) },
       'a backup holds a lock',

@@ -154,11 +154,11 @@ export function beginSwitchover(
  * that is gone is taken back: what that manager asked for may still happen, and is followed then.
  */
 export function switchoverStep(situation: Situation, intent: SwitchoverIntent, manager: string): FlowStep {
-  const { record, snapshot, spec, wallMs } = situation
+  const { record, snapshot, spec, steadyWallMs } = situation
   if (intent.by !== manager) return dropIntent(situation, say`the manager that began it is gone`)
   const failed = situation.failedRequests.get(intent.request)
   if (failed !== undefined) return dropIntent(situation, say`${text(failed.why)}`)
-  const leftMs = intent.deadlineWallMs - wallMs
+  const leftMs = intent.deadlineWallMs - steadyWallMs
   if (leftMs <= 0) return dropIntent(situation, say`its deadline passed`)
   const candidate = liveView(snapshot, intent.candidate)
   const electUuid = candidate?.observation.server?.uuid

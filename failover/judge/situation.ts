@@ -20,6 +20,7 @@ export type Request =
       /** Whom the person took for the primary as the request was taken: another primary does not hand over for that. */
       readonly from?: InstanceName
       readonly to: InstanceName | null
+      /** By `steadyWallMs`. */
       readonly deadlineWallMs: number
       /** So much of the time until then is for the hooks before it. Absent for none. */
       readonly forHooksMs?: number
@@ -62,6 +63,8 @@ export interface DecisionInput {
   /** Monotonic and wall milliseconds of this decision. */
   readonly nowMs: number
   readonly wallMs: number
+  /** The wall clock of `steadyWall` (`src/common/ports`): deadlines of switchovers that this manager run began. */
+  readonly steadyWallMs: number
   /** Random id of this manager run, and when (monotonic) it began to listen. */
   readonly manager: string
   readonly managerSinceMs: number

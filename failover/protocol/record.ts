@@ -90,7 +90,7 @@ export interface SwitchoverIntent extends IntentBase {
   readonly candidate: MemberId
   /** The request it serves, for whoever asked. */
   readonly request: string
-  /** Wall clock; past it the switchover is undone. */
+  /** `steadyWall` of the manager run that began it, which alone looks at it; past it the switchover is undone. */
   readonly deadlineWallMs: number
   readonly reason: string
   /** Whom the candidate gathers before the primary is demoted. Absent in records of older versions. */
@@ -103,7 +103,7 @@ export interface SwitchoverIntent extends IntentBase {
  */
 export interface Gathering {
   readonly members: readonly MemberId[]
-  /** Wall clock; past it the switchover goes on without those that are not connected yet. */
+  /** `steadyWall`; past it the switchover goes on without those that are not connected yet. */
   readonly untilWallMs: number
 }
 

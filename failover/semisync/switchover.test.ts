@@ -162,6 +162,12 @@ test('a request puts the intent into the record before anything is touched', () 
   expect(decision.flow).toBe('switchover')
 })
 
+test('a switchover that nobody asked for has its time by a clock that no hand sets', () => {
+  const ends = { 'shop-0': { terminating: true } } as const
+  const { intent } = committed(decide(aSituation({ wallMs: 0, steadyWallMs: 5_000_000, views: ends })))
+  expect(intent).toMatchObject({ deadlineWallMs: 5_010_000, gathering: { untilWallMs: 5_001_500 } })
+})
+
 test('a request that was made of another primary is not followed', () => {
   const stale = { requests: [{ ...asked.requests[0], from: 'shop-1' }] }
   expect(decide(aSituation(stale)).actions.filter(({ kind }) => kind === 'commit')).toEqual([])
@@ -262,9 +268,10 @@ describe('before the demotion', () => {
     const views = { 'shop-0': primaryTold, 'shop-1': told(2, 'shop-0') }
     expect(at({ ...views, 'shop-2': told(1, 'shop-0') }).sentence).toContain('shop-2 connects to it first')
     expect(ordersOf(at({ ...views, 'shop-2': told(2, 'shop-1') }))).toEqual(['demote shop-0 2@2'])
-    expect(ordersOf(at({ ...views, 'shop-2': told(1, 'shop-0') }, { wallMs: 1_001_500 }))).toEqual([
-      'demote shop-0 2@2',
-    ])
+    for (const wallMs of [1_001_500, 0])
+      expect(ordersOf(at({ ...views, 'shop-2': told(1, 'shop-0') }, { wallMs, steadyWallMs: 1_001_500 }))).toEqual([
+        'demote shop-0 2@2',
+      ])
   })
 
   it('and only their receivers go on when they promise', () => {
@@ -320,6 +327,17 @@ describe('a switchover is undone', () => {
     const decision = underWay(given)
     expect(decision.sentence).toContain(says)
     expect(committed(decision)).toMatchObject({ epoch: 1, primary: shop0, intent: null })
+  })
+
+  it.each([
+    ['back', 0],
+    ['forward', 1e12],
+  ])('in its time, where the wall clock is set %s meanwhile', (_, wallMs) => {
+    expect(underWay({ wallMs, steadyWallMs: 1_010_001 }).sentence).toContain('its deadline passed')
+    const [action] = underWay({ wallMs, steadyWallMs: 1_008_000 }).actions
+    expect(action).toMatchObject({ kind: 'demote', order: { deadlineMs: 1_600 } })
+    const [asked] = underWay({ wallMs, steadyWallMs: 1_008_000, views: { 'shop-0': demoted } }).actions
+    expect(asked).toMatchObject({ kind: 'promise', order: { waitMs: 1_000 } })
   })
 
   it.each([

@@ -182,9 +182,9 @@ export function beginSwitchover(
   candidate: MemberId,
   request: Pick<SwitchoverIntent, 'request' | 'deadlineWallMs' | 'reason'>,
 ): FlowStep {
-  const { manager, wallMs } = situation
+  const { manager, steadyWallMs } = situation
   const members = whomToGather(situation, candidate)
-  const untilWallMs = wallMs + Math.max(0, Math.min(gatherMs, (request.deadlineWallMs - wallMs) / 3))
+  const untilWallMs = steadyWallMs + Math.max(0, Math.min(gatherMs, (request.deadlineWallMs - steadyWallMs) / 3))
   const intent: SwitchoverIntent = {
     kind: 'switchover',
     by: manager,
@@ -211,7 +211,7 @@ export function switchoverStep(situation: Situation, intent: SwitchoverIntent): 
     (member) => promisedBy(situation, member, next) === undefined && isOfThisEpoch(situation, member),
   )
   if (candidate === undefined) {
-    const waitMs = Math.max(1, Math.floor((intent.deadlineWallMs - situation.wallMs) / 2))
+    const waitMs = Math.max(1, Math.floor((intent.deadlineWallMs - situation.steadyWallMs) / 2))
     const sentence = say`switching over: ${instanceOf(intent.candidate)} catches up with the last transaction of ${instanceOf(record.primary)} and promises epoch ${next}`
     // The others wait a moment too: S′ needs k members that hold everything. The commit does not wait longer for them
     // than for any straggler.
@@ -257,7 +257,7 @@ function isOfThisEpoch({ snapshot, record, timings }: Situation, member: MemberI
 /** Undefined once everybody is connected to the candidate, or has been waited for long enough. */
 function gather(situation: Situation, { candidate, gathering }: SwitchoverIntent): FlowStep | undefined {
   const missing = gathering?.members.filter((member) => !isGathered(situation, member)) ?? []
-  const leftMs = (gathering?.untilWallMs ?? 0) - situation.wallMs
+  const leftMs = (gathering?.untilWallMs ?? 0) - situation.steadyWallMs
   if (missing.length === 0 || leftMs <= 0) return undefined
   return step(
     say`switching over to ${instanceOf(candidate)}: ${names(missing)} ${missing.length === 1 ? say`connects` : say`connect`} to it first`,
@@ -273,7 +273,7 @@ function isGathered(situation: Situation, member: MemberId): boolean {
 function whyGiveUp(situation: Situation, intent: SwitchoverIntent): { why: Sentence; timedOut: boolean } | null {
   const failed = situation.failedRequests.get(intent.request)
   if (failed !== undefined) return { ...failed, why: say`${text(failed.why)}` }
-  if (situation.wallMs > intent.deadlineWallMs) return { why: say`its deadline passed`, timedOut: true }
+  if (situation.steadyWallMs > intent.deadlineWallMs) return { why: say`its deadline passed`, timedOut: true }
   const verdict = judgePrimary(situation)
   if (verdict.kind !== 'well' && verdict.kind !== 'unknown') return { why: verdict.sentence, timedOut: false }
   const why = whyNotAnyMore(situation, intent.candidate)
@@ -290,7 +290,7 @@ function whyNotAnyMore({ snapshot }: Situation, candidate: MemberId): Sentence |
 
 function demote(situation: Situation, intent: SwitchoverIntent): FlowStep {
   const { record, spec } = situation
-  const remainingMs = Math.max(1, intent.deadlineWallMs - situation.wallMs)
+  const remainingMs = Math.max(1, intent.deadlineWallMs - situation.steadyWallMs)
   const name = instanceOf(record.primary)
   const order = {
     ...orderFor(situation, record.primary, record.epoch + 1),

@@ -217,7 +217,7 @@ export class Scenario {
       kind: 'switchover',
       id: `request-${this.cluster.time.count}`,
       to: to.name,
-      deadlineWallMs: this.manager.life.world.clock.wallMs() + 10_000,
+      deadlineWallMs: this.manager.loop.input().steadyWallMs + 10_000,
       reason: 'asked for',
     })
   }

@@ -20,6 +20,7 @@ import { IncarnationBook } from './books/incarnation-book.ts'
 import { LeaderWords } from './leader-words.ts'
 import { LeaseDesk } from './lease-desk.ts'
 import { atFirst, reduce, speaks, type LoopEvent } from './loop-state.ts'
+import { momentsFromNow } from './moments.ts'
 import { NotesDesk } from './books/notes-desk.ts'
 import { oneAtATime } from './one-at-a-time.ts'
 import type { MemberId } from '#topology/snapshot/member.ts'
@@ -87,7 +88,7 @@ export class ClusterLoop {
   readonly #says: WordDesk
   readonly #notes: NotesDesk
   readonly #agents: FollowedAgents
-  readonly #beganMs: number
+  readonly #moments: ReturnType<typeof momentsFromNow>
   readonly #requests: RequestBook
   readonly #records: RecordKeeper
   readonly #looks: StoreLooks
@@ -101,7 +102,7 @@ export class ClusterLoop {
     this.#ports = ports
     this.#config = config
     this.#listener = listener
-    this.#beganMs = ports.world.clock.monotonicMs()
+    this.#moments = momentsFromNow(ports.world.clock)
     this.#sightings = new Sightings(config.timings)
     this.#book = new RecoveryBook(ports.world.clock, ports.world.random)
     this.#incarnations = new IncarnationBook(
@@ -220,17 +221,15 @@ export class ClusterLoop {
    * (`incarnations.ts`).
    */
   input(heard = this.#heardNow()): DecisionInput {
-    const { clock } = this.#ports.world
-    const wallMs = clock.wallMs()
+    const moments = this.#moments()
     return {
       ...this.#config,
-      spec: withPromotions(this.#config.spec, this.notes, wallMs),
+      spec: withPromotions(this.#config.spec, this.notes, moments.wallMs),
       snapshot: this.#incarnations.believed(heard, this.notes),
       ...{ record: this.record, notes: this.notes },
       ...(this.#book.current && { recovery: this.#book.current }),
       ...{ notesDamage: this.#notes.damage, requests: this.#requests.open },
-      ...{ nowMs: clock.monotonicMs(), wallMs },
-      ...{ managerSinceMs: this.#beganMs, leadsSinceMs: this.#state.leadsSinceMs },
+      ...{ ...moments, leadsSinceMs: this.#state.leadsSinceMs },
       ...{ follows: modeOf(this.#config.spec).follows, published: this.#route.published },
       ...this.#sightings.remembered(this.record),
       ...{ inFlight: this.#desk.inFlight, refused: this.#desk.refused },

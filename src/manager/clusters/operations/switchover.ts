@@ -27,7 +27,7 @@ export function switchover(asking: Asking, request: OperationRequest<'switchover
   const plan = modeOf(situation.spec).planSwitchover(situation, request.to ?? null, timeoutMs)
   if ('refusal' in plan) throw asking.refusal(say`no switchover: ${plan.refusal}`)
   const { cluster } = asking
-  const { random, clock } = cluster.world
+  const { random } = cluster.world
   const from = instanceOf(situation.record.primary)
   const to = instanceOf(plan.candidate)
 
@@ -36,7 +36,7 @@ export function switchover(asking: Asking, request: OperationRequest<'switchover
     act: async () => {
       const id = random.hex(12)
       const forHooksMs = longestOf(hooksAt(situation.spec.hooks, 'beforeSwitchover'))
-      const deadlineWallMs = clock.wallMs() + forHooksMs + timeoutMs
+      const deadlineWallMs = situation.steadyWallMs + forHooksMs + timeoutMs
       const reason = request.reason || 'asked for'
       const asked = { kind: 'switchover', id, from, to, deadlineWallMs, forHooksMs, reason } as const
       const cameFirst = (one: EndedRecovery) => takesAway(situation.record, one) && !one.requests.includes(id)
