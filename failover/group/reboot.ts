@@ -43,14 +43,17 @@ function doubtedOf(record: ClusterRecord, name: InstanceName | null): MemberId |
  */
 export function rebootStep(situation: Situation, view: GroupView): FlowStep {
   const forced = situation.requests.find((request) => request.kind === 'failover')
+  const acceptLoss = forced?.acceptLoss === true
   const silent = silentMembers(situation)
-  if (silent.length > 0 && forced?.acceptLoss !== true) return waitForSilent(situation, view, silent)
+  const asked = everybody(situation).filter((member) => !silent.includes(member) && !isSeeded(situation, member))
+  // A person gives up who is silent, and nobody where none could go on without.
+  const areGivenUp = acceptLoss && asked.length > 0
+  if (silent.length > 0 && !areGivenUp) return waitForSilent(situation, view, silent)
   const lately = heardLately(situation, silent)
   if (lately.length > 0) return waitForLately(situation, view, lately)
   const before = beforePromises(situation, view, forced !== undefined)
   if (before !== undefined) return before
   const next = situation.record.epoch + 1
-  const asked = everybody(situation).filter((member) => !silent.includes(member))
   const promised = asked.flatMap((member) => promisedBy(situation, member, next) ?? [])
   const missing = asked.filter((member) => !promised.some((one) => one.member === member))
   if (missing.length > 0)
@@ -59,7 +62,7 @@ export function rebootStep(situation: Situation, view: GroupView): FlowStep {
       missing.map((member) => promiseAction(situation, member, next)),
       { flow: 'failover', blocked: true, revisitMs: 1_000 },
     )
-  const choice = { accepted: silent, acceptLoss: forced?.acceptLoss === true, to: forced?.to ?? null }
+  const choice = { accepted: silent, acceptLoss, to: forced?.to ?? null }
   return formAnew(situation, promised, choice)
 }
 
@@ -133,10 +136,24 @@ function waitForLately(situation: Situation, view: GroupView, lately: readonly I
   return step(sentence, assignmentOrders(situation), { blocked: true, revisitMs: situation.timings.unreachableMs })
 }
 
-/** The member has promised, is outside of every group by that, and its mysqld does not come up to say what it holds. */
-function cannotTell({ snapshot, record }: Situation, member: MemberId): boolean {
+/**
+ * The member has promised, is outside of every group by that, and its mysqld does not come up to say what it holds. Or
+ * a primary began to be seeded: a copy would say what the donor held.
+ */
+function cannotTell(situation: Situation, member: MemberId): boolean {
+  const { snapshot, record } = situation
   const view = liveView(snapshot, member)
-  return view !== undefined && hasPromised(record, view.observation) && doesNotComeUp(view.observation)
+  if (view === undefined) return false
+  if (isSeeded(situation, member)) return member === record.primary
+  return hasPromised(record, view.observation) && doesNotComeUp(view.observation)
+}
+
+/**
+ * It began to be seeded, perhaps before it was admitted: it holds nothing that counts, and is outside of every group.
+ * It has nothing to say before the copy is whole, which may never be while nobody is there to give one.
+ */
+function isSeeded({ snapshot }: Situation, member: MemberId): boolean {
+  return liveView(snapshot, member)?.observation.stored.seeding === true
 }
 
 /** Starts that fail before a member is given up: a start that fails may be followed by one that succeeds. */
@@ -189,9 +206,13 @@ function waitForStalled(situation: Situation, view: GroupView, stalled: readonly
 
 function waitForSilent(situation: Situation, view: GroupView, silent: readonly MemberId[]): FlowStep {
   const past = silent.filter((member) => wentBack(situation, member))
-  const down = silent.filter((member) => cannotTell(situation, member))
-  const away = silent.filter((member) => !past.includes(member) && !down.includes(member))
-  const missing = joined([...whoIsAway(away), ...whoIsDown(down), ...whoWentBack(past)], '; ')
+  const seedings = silent.filter((member) => isSeeded(situation, member))
+  const down = silent.filter((member) => cannotTell(situation, member) && !seedings.includes(member))
+  const away = silent.filter((member) => ![...past, ...down, ...seedings].includes(member))
+  const missing = joined(
+    [...whoIsAway(away), ...whoIsDown(down), ...seedings.map(whoIsSeeded), ...whoWentBack(past)],
+    '; ',
+  )
   const seeded =
     past.length === 0
       ? ''
@@ -199,7 +220,8 @@ function waitForSilent(situation: Situation, view: GroupView, silent: readonly M
   const starting = startingAmong(situation)
   const giveUp = say`, or give those up: ${command('failover', '--accept-loss')}${seeded}`
   // Where nobody is left none can go on without the others.
-  const orElse = silent.length === everybody(situation).length ? '' : giveUp
+  const isAnybodyLeft = everybody(situation).some((member) => !silent.includes(member) && !isSeeded(situation, member))
+  const orElse = isAnybodyLeft ? giveUp : ''
   const without = starting.length > 0 ? say`; ${areBeingStarted(starting)}` : orElse
   return step(say`${view.sentence}. ${missing}${without}`, assignmentOrders(situation), {
     blocked: true,
@@ -220,6 +242,11 @@ function whoIsDown(down: readonly MemberId[]): readonly Sentence[] {
   return [
     say`mysqld of ${allOf(down.map(instanceOf))} ${does} not come up, and ${holds} may hold the last writes: put right why`,
   ]
+}
+
+/** Only a primary, whose copy would have been refused. */
+function whoIsSeeded(member: MemberId): Sentence {
+  return say`${instanceOf(member)} led and began to be seeded: let that copy end`
 }
 
 /** They answer, and what they held last is on the volumes that were there before. */
@@ -245,6 +272,8 @@ export function whyNoReboot(situation: Situation): Sentence | null {
   const silent = silentMembers(situation)
   const past = silent.find((member) => wentBack(situation, member))
   if (past !== undefined) return say`the volume of ${instanceOf(past)} went back in time`
+  if (silent.some((member) => isSeeded(situation, member)))
+    return say`${instanceOf(situation.record.primary)} led and began to be seeded`
   const down = silent.find((member) => cannotTell(situation, member))
   if (down !== undefined) return say`mysqld of ${instanceOf(down)} does not come up`
   return silent.length === 0
@@ -259,6 +288,7 @@ export function whyNeverForms(situation: Situation, to: InstanceName): Sentence 
   const member = known ?? doubtedOf(situation.record, to)
   if (member === undefined) return say`${to} is no member of the group that the record names`
   if (wentBack(situation, member)) return say`the volume of ${to} went back in time`
+  if (isSeeded(situation, member)) return say`${to} began to be seeded and holds nothing that counts`
   if (cannotTell(situation, member)) return say`mysqld of ${to} does not come up`
   return liveView(situation.snapshot, member) === undefined ? say`${to} does not answer` : null
 }
@@ -282,8 +312,9 @@ function isOfTwo(situation: Situation, to: InstanceName | null): boolean {
 }
 
 export function stepsOfReboot(situation: Situation): readonly Sentence[] {
+  const asked = everybody(situation).filter((member) => !isSeeded(situation, member))
   return [
-    say`each of ${allOf(everybody(situation).map(instanceOf))} leaves what is left of the group and promises epoch ${situation.record.epoch + 1}`,
+    say`each of ${allOf(asked.map(instanceOf))} leaves what is left of the group and promises epoch ${situation.record.epoch + 1}`,
     say`the one that holds everything forms the group anew, the others join it, the route moves`,
   ]
 }

@@ -13,7 +13,7 @@ export const groups: readonly Mutation[] = [
     rule: 'A group is formed anew only once every member that the record names was compared.',
     heading,
     file: reboot,
-    find: 'if (silent.length > 0 && forced?.acceptLoss !== true) return',
+    find: 'if (silent.length > 0 && !areGivenUp) return',
     replace: 'if (silent.length > 9 && forced?.acceptLoss !== true) return',
     family: 'groupOutages',
     shownBy: 'test/simulation/scenarios/group-outage.test.ts',
