@@ -3,7 +3,7 @@ import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import { configMaps, type ConfigMap } from '#controller-runtime/objects/config-map.ts'
 import type { ObjectKey, OwnerReference } from '#controller-runtime/objects/objects.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { say, type Sayable } from '#common/sentence/sentence.ts'
+import { say, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
 import type { Cell, CellName, Cells } from './cells.ts'
 
 /** What a store asks of the API. */
@@ -20,16 +20,26 @@ interface Seen {
  * to a cluster costs its record a conflict. The API server swaps by `resourceVersion`, through etcd's own
  * compare-and-swap; reads ask for no version and so are never from a cache (Kubernetes API concepts, "Resource
  * versions").
+ * @param owner whom the cells go with; a cell that goes with a namesake of the owner is refused as
+ *   `REGENT_STORE_UNAVAILABLE`
  */
 export function kubeCells(client: StoreClient, namespace: string, owner?: OwnerReference): Cells {
   const seen = new Map<CellName, Seen>()
   const keyOf = (name: CellName): ObjectKey => ({ namespace, name: objectNameOf(name) })
+  const whereIs = (name: CellName) => ({
+    object: `ConfigMap ${namespace}/${objectNameOf(name)}`,
+    removal: `kubectl -n ${namespace} delete configmap ${objectNameOf(name)}`,
+  })
 
   async function look(name: CellName, signal: AbortSignal): Promise<Cell | undefined> {
     const found = await client.get(configMaps, keyOf(name), { signal })
     if (found === undefined) {
       seen.delete(name)
       return undefined
+    }
+    if (owner !== undefined && isOfEarlier(found, owner)) {
+      seen.delete(name)
+      throw new RegentError('REGENT_STORE_UNAVAILABLE', whyOfEarlier(whereIs(name), owner))
     }
     const cell = cellIn(found, say`${namespace}/${objectNameOf(name)}`)
     seen.set(name, { resourceVersion: found.metadata.resourceVersion ?? '', revision: cell.revision })
@@ -80,10 +90,7 @@ export function kubeCells(client: StoreClient, namespace: string, owner?: OwnerR
 
   return {
     place: `Kubernetes namespace ${namespace}`,
-    whereIs: (name) => ({
-      object: `ConfigMap ${namespace}/${objectNameOf(name)}`,
-      removal: `kubectl -n ${namespace} delete configmap ${objectNameOf(name)}`,
-    }),
+    whereIs,
     read: look,
 
     async swap(name, expectedRevision, next, signal) {
@@ -106,6 +113,23 @@ export function kubeCells(client: StoreClient, namespace: string, owner?: OwnerR
 
     close: () => Promise.resolve(),
   }
+}
+
+/**
+ * What a cluster that was deleted leaves behind: the garbage collector takes a while. By such a record the cluster that
+ * was made again under the same name would take volumes that are gone for its own.
+ */
+function isOfEarlier({ metadata: { ownerReferences = [] } }: ConfigMap, { kind, name, uid }: OwnerReference): boolean {
+  const namesakes = ownerReferences.filter((one) => one.kind === kind && one.name === name)
+  return namesakes.length > 0 && namesakes.every((one) => one.uid !== uid)
+}
+
+function whyOfEarlier(
+  { object, removal }: ReturnType<Cells['whereIs']>,
+  { kind, name, uid }: OwnerReference,
+): Sentence {
+  const earlier = say`${object} is of an earlier ${kind} ${name} (this one is ${uid})`
+  return say`${earlier}: nothing is decided before Kubernetes removes what that one left; where that does not come: ${removal}`
 }
 
 function dataOf({ revision, text }: Cell): Readonly<Record<string, string>> {

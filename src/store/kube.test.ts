@@ -75,6 +75,42 @@ describe('The Kubernetes store', () => {
       })
     })
 
+    describe('for a cluster that was made again under the same name', () => {
+      const ownerOf = (uid: string) => ({ apiVersion: 'regent.dev/v1alpha1', kind: 'MySQLCluster', name: 'shop', uid })
+      const storeOf = (uid: string) => kubeStore(client, { ...where, owner: ownerOf(uid) })
+      const waits =
+        /ConfigMap shops\/shop-record is of an earlier MySQLCluster shop .*Kubernetes removes .*kubectl -n shops delete configmap shop-record/
+
+      it('neither reads nor changes what is left of the one before', async () => {
+        await storeOf('before').compareAndSwap('shop', 0, shop)
+        const anew = storeOf('anew')
+        await expect(anew.readRecord('shop')).rejects.toThrow(waits)
+        await expect(anew.compareAndSwap('shop', 1, after(shop))).rejects.toThrow(waits)
+        expect(await anew.compareAndSwap('shop', 0, shop)).toBe(false)
+        expect(await storeOf('before').readRecord('shop')).toEqual(shop)
+        await client.delete(configMaps, recordKey)
+        expect(await anew.readRecord('shop')).toBeUndefined()
+        expect(await anew.compareAndSwap('shop', 0, shop)).toBe(true)
+      })
+
+      it('nor its notes', async () => {
+        await storeOf('before').updateNotes('shop', (notes) => ({ ...notes, instances: 5 }))
+        await expect(storeOf('anew').readNotes('shop')).rejects.toThrow(/ConfigMap shops\/shop-notes is of an earlier/)
+        await expect(storeOf('anew').updateNotes('shop', (notes) => ({ ...notes, instances: 4 }))).rejects.toThrow(
+          /is of an earlier/,
+        )
+        expect((await storeOf('before').readNotes('shop')).instances).toBe(5)
+      })
+
+      it('takes what nobody owns, and what it owns beside others', async () => {
+        await kubeStore(client, where).compareAndSwap('shop', 0, shop)
+        expect(await storeOf('anew').readRecord('shop')).toEqual(shop)
+        const ownerReferences = [ownerOf('anew'), ownerOf('before')]
+        await client.patch(configMaps, recordKey, { metadata: { ownerReferences } })
+        expect(await storeOf('anew').readRecord('shop')).toEqual(shop)
+      })
+    })
+
     it('whose write was not answered reads again before it believes anything', async () => {
       const store = kubeStore(client, { ...where, deadlineMs: 5_000 })
       await store.compareAndSwap('shop', 0, shop)

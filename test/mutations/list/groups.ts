@@ -14,7 +14,7 @@ export const groups: readonly Mutation[] = [
     heading,
     file: reboot,
     find: 'if (silent.length > 0 && !areGivenUp) return',
-    replace: 'if (silent.length > 9 && forced?.acceptLoss !== true) return',
+    replace: 'if (silent.length > 9 && !areGivenUp) return',
     family: 'groupOutages',
     shownBy: 'test/simulation/scenarios/group-outage.test.ts',
   },
