@@ -308,6 +308,9 @@ describe('who leads without a record because a person says so', () => {
     const decision = begin({ requests: chosen('shop-1'), views: { ...apart, 'shop-1': opened } })
     expect(committed(decision)).toMatchObject({ primary: shop1, doubted: { since: 1, members: [shop0, shop2] } })
     expect(decision.sentence).toContain('; what shop-1 lacks (in doubt)')
+    const forgot = { ...apart['shop-1'], stored: { ...apart['shop-1'].stored, forgetful: true } }
+    const told = begin({ requests: chosen('shop-1'), views: { ...apart, 'shop-1': forgot } })
+    expect(told.sentence).toContain('; what shop-1 lacks (in doubt)')
   })
 
   it('leads also while the cluster is paused', () => {

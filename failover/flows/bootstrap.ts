@@ -1,6 +1,5 @@
 import { counted, joined, say, type Sentence } from '#common/sentence/sentence.ts'
 import { areBeingStarted, startingAmong } from '../judge/election/starting.ts'
-import type { Observation } from '#topology/snapshot/observation.ts'
 import type { InstanceView, Snapshot } from '#topology/snapshot/snapshot.ts'
 import { extraOf } from '#topology/snapshot/comparison.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
@@ -10,7 +9,7 @@ import { agentsAreAwaited, beforeMaking, standStillInMaking, waitForServers, wai
 import { restoreFirst } from './backups/restoring.ts'
 import { step, type FlowStep } from '../steps/step.ts'
 import type { Action } from '../protocol/decision.ts'
-import { hasDoubtedData, whyDoubted } from '../judge/data/doubted-data.ts'
+import { hasDoubtedData, whyDoubtedWithoutRecord } from '../judge/data/doubted-data.ts'
 import { electedFor } from '../judge/election/elected-set.ts'
 import { chosenLeader, forcedAdvice, mustPromise, planForcedBootstrap } from './forced-bootstrap.ts'
 import { orderVersion } from '../protocol/message.ts'
@@ -201,7 +200,7 @@ function commitLeader(
   const source = live.find((view) => isSourceOfAll(view, live))
   const leaders = (source ? [source] : live).filter(
     (view) =>
-      whyInDoubt(view.observation) === null &&
+      whyDoubtedWithoutRecord(view.observation.stored) === null &&
       ordinalOf(view.name) < wantedInstances(input) &&
       (holdsOf(view.observation).contains(union) || (view === source && hasGivenAll(view, live))),
   )
@@ -215,23 +214,16 @@ function commitLeader(
 /** By one look at each: nobody writes any more, or the source was seen to lack what a replica holds. */
 function whyNobodyLeads(live: readonly LiveView[], union: GtidSet): Sentence {
   const each = live.map(({ name, observation }) => {
-    const doubt = whyInDoubt(observation)
+    const doubt = whyDoubtedWithoutRecord(observation.stored)
     return doubt === null
       ? say`${name} lacks ${counted(union.subtract(holdsOf(observation)).count(), 'transaction')}`
       : say`${name} is in doubt: ${doubt}`
   })
-  const isDoubted = live.some(({ observation }) => whyInDoubt(observation) !== null)
+  const isDoubted = live.some(({ observation }) => whyDoubtedWithoutRecord(observation.stored) !== null)
   const nobody = isDoubted
     ? say`no instance that is in no doubt holds everything the others hold`
     : say`no instance holds everything the others hold`
   return say`${nobody} (${joined(each, ', ')}): ${forcedAdvice}`
-}
-
-/** By its GTIDs it may hold all, and lack some of that. As primary it would be in no doubt any more. */
-function whyInDoubt({ stored }: Observation): Sentence | null {
-  if (stored.seeding) return say`it began to be seeded and holds nothing that counts`
-  const forgot = stored.forgetful && stored.assignment?.role !== 'primary'
-  return whyDoubted(stored) ?? (forgot ? say`it may have forgotten what it received` : null)
 }
 
 /**

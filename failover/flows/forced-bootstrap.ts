@@ -4,7 +4,7 @@ import { describeProcess } from '#topology/analysis/instance-state.ts'
 import { ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
-import { hasDoubtedData } from '../judge/data/doubted-data.ts'
+import { whyDoubtedWithoutRecord } from '../judge/data/doubted-data.ts'
 import type { ForcedBootstrap } from './mode.ts'
 import {
   isLive,
@@ -38,7 +38,7 @@ export function planForcedBootstrap(
   const unknown = others.filter((view) => !isLive(view) || view.past !== undefined).map(({ name }) => name)
   const losses = [
     ...others.flatMap((view) => lossOf(view, leader)),
-    ...(hasDoubtedData(leader.observation.stored) ? [say`what ${to} lacks (in doubt)`] : []),
+    ...(whyDoubtedWithoutRecord(leader.observation.stored) !== null ? [say`what ${to} lacks (in doubt)`] : []),
   ]
   return { leader, asked, unknown, givenUp: joined(losses, '; ') || say`nothing` }
 }

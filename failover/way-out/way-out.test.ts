@@ -138,6 +138,15 @@ describe('how it ends that a cluster takes no writes', () => {
     expect(String(wayOut(lost)?.sentence)).toContain('use: regent failover --accept-loss --to shop-2 ')
   })
 
+  it('without a record a former primary that is forgetful is in no doubt: a primary forgets nothing', () => {
+    const views = { 'shop-0': { stored: { forgetful: true } }, 'shop-1': lostAgent }
+    const lost = { ...aSituation({ views, nowMs: 60_000 }), record: undefined }
+    expect(wayOut(lost)?.command).toEqual({ verb: 'failover', to: 'shop-0', acceptLoss: true })
+    const replicas = { ...views, 'shop-0': lostAgent, 'shop-1': { stored: { forgetful: true } } }
+    const without = { ...aSituation({ views: replicas, nowMs: 60_000 }), record: undefined }
+    expect(wayOut(without)?.command).toEqual({ verb: 'failover', to: 'shop-2', acceptLoss: true })
+  })
+
   it('without a record a person chooses who leads, once somebody is missed', () => {
     const lost = { ...aSituation({ views: { 'shop-1': lostAgent }, nowMs: 60_000 }), record: undefined }
     expect(wayOut(lost)?.command).toEqual({ verb: 'failover', to: 'shop-0', acceptLoss: true })

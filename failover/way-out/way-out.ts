@@ -3,7 +3,7 @@ import { localPlace, typedIn } from '#common/sentence/command.ts'
 import { areBeingStarted, startingAmong } from '../judge/election/starting.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
-import { hasDoubtedData } from '../judge/data/doubted-data.ts'
+import { whyDoubtedWithoutRecord } from '../judge/data/doubted-data.ts'
 import { modeOf } from '../decide.ts'
 import type { Decided } from '../steps/step.ts'
 import { nobodyAnswers, recordInDoubt } from '../flows/doubtful-record.ts'
@@ -171,10 +171,9 @@ function byHoldings({ snapshot }: DecisionInput): readonly InstanceName[] {
     .map(({ name }) => name)
 }
 
-/** Its data may be others than its GTIDs say. */
 function isInDoubt({ snapshot }: DecisionInput, name: InstanceName): boolean {
   const seen = viewNamed(snapshot, name)?.observation
-  return seen != null && (hasDoubtedData(seen.stored) || seen.stored.forgetful)
+  return seen != null && whyDoubtedWithoutRecord(seen.stored) !== null
 }
 
 function use(command: Command, what: Sentence): WayOut {

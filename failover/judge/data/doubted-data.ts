@@ -24,3 +24,13 @@ export function whyDoubted(stored: Doubted): Sentence | null {
 export function hasDoubtedData(stored: Doubted): boolean {
   return whyDoubted(stored) !== null
 }
+
+/**
+ * Why an instance may hold less than its GTIDs say where there is no record that names the primary; null where nothing
+ * speaks for that. A former primary forgets nothing: its binlog was synced before anybody acknowledged.
+ */
+export function whyDoubtedWithoutRecord(stored: StoredSummary): Sentence | null {
+  if (stored.seeding) return say`it began to be seeded and holds nothing that counts`
+  const forgot = stored.forgetful && stored.assignment?.role !== 'primary'
+  return whyDoubted(stored) ?? (forgot ? say`it may have forgotten what it received` : null)
+}
