@@ -69,6 +69,27 @@ describe('the primary’s endpoints', () => {
     expect((await endpoints.published())?.host).toBe('10.0.9.9')
   })
 
+  it('are given up for this time where each write meets another one: to try at once would never end', async () => {
+    const endpoints = new PrimaryEndpoints(client, of)
+    await endpoints.publish(route(1, 0))
+    const found = await client.get(endpointSlices, key)
+    if (found === undefined) throw new Error('nothing was published')
+    const old = { ...found, metadata: { ...found.metadata, resourceVersion: '1' } }
+    const conflict: unknown = await client.update(endpointSlices, old).catch((error: unknown) => error)
+    let writes = 0
+    const busy = Object.assign(Object.create(client) as typeof client, {
+      update: () => {
+        writes += 1
+        // What would go on for ever ends the test.
+        return Promise.reject(writes > 20 ? new Error('still trying') : (conflict as Error))
+      },
+    })
+    await expect(new PrimaryEndpoints(busy, of).publish(route(2, 1))).rejects.toThrow(
+      /others changed EndpointSlice shops\/shop-primary 5 times in a row/,
+    )
+    expect(writes).toBe(5)
+  })
+
   it('are not taken back by a manager that knows an older epoch, even if it saw nothing newer', async () => {
     const [old, now] = [new PrimaryEndpoints(client, of), new PrimaryEndpoints(client, of)]
     await old.publish(route(1, 0))

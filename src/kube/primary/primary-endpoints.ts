@@ -1,5 +1,7 @@
 import { isIPv6 } from 'node:net'
+import { RegentError } from '#common/errors/errors.ts'
 import type { PrimaryRoute } from '#common/ports/platform.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { isAlreadyExists, isConflict, isNotFound } from '#controller-runtime/client/kube-api-error.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import type { KubeObject, ObjectKey, OwnerReference, Resource } from '#controller-runtime/objects/objects.ts'
@@ -33,6 +35,9 @@ export const endpointSlices: Resource<EndpointSlice> = {
 export const serviceName = 'kubernetes.io/service-name'
 export const managedBy = 'endpointslice.kubernetes.io/managed-by'
 
+/** A slice that others changed so often in a row is fought over: the API server is not asked again at once. */
+const publishAttempts = 5
+
 /** What is not in a route: fixed for a cluster. */
 export interface EndpointsOf {
   readonly cluster: string
@@ -60,9 +65,12 @@ export class PrimaryEndpoints {
     this.#key = { namespace: of.namespace, name: namesOf(of.cluster).primary }
   }
 
-  /** Resolves to false where a newer epoch is published. Idempotent. */
+  /**
+   * Resolves to false where a newer epoch is published. Idempotent.
+   * @throws RegentError `REGENT_STORE_CONFLICT` where each write met another one: whoever decides tries again later
+   */
   async publish(route: PrimaryRoute): Promise<boolean> {
-    for (;;) {
+    for (let attempt = 0; attempt < publishAttempts; attempt++) {
       const before = this.#seen ?? (await this.#look())
       await this.#refuseForeign(before)
       if (before !== undefined && epochOf(before) > route.epoch) {
@@ -72,6 +80,9 @@ export class PrimaryEndpoints {
       if (before !== undefined && says(before, route) && this.#leads(before)) return true
       if (await this.#write(before, route)) return true
     }
+    const { namespace, name } = this.#key
+    const slice = say`EndpointSlice ${namespace ?? ''}/${name}`
+    throw new RegentError('REGENT_STORE_CONFLICT', say`others changed ${slice} ${publishAttempts} times in a row`)
   }
 
   async published(): Promise<PrimaryRoute | undefined> {
