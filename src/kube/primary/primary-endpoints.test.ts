@@ -85,7 +85,7 @@ describe('the primary’s endpoints', () => {
       },
     })
     await expect(new PrimaryEndpoints(busy, of).publish(route(2, 1))).rejects.toThrow(
-      /others changed EndpointSlice shops\/shop-primary 5 times in a row/,
+      /others changed EndpointSlice shops\/shop-primary again and again/,
     )
     expect(writes).toBe(5)
   })

@@ -82,7 +82,7 @@ export class PrimaryEndpoints {
     }
     const { namespace, name } = this.#key
     const slice = say`EndpointSlice ${namespace ?? ''}/${name}`
-    throw new RegentError('REGENT_STORE_CONFLICT', say`others changed ${slice} ${publishAttempts} times in a row`)
+    throw new RegentError('REGENT_STORE_CONFLICT', say`others changed ${slice} again and again`)
   }
 
   async published(): Promise<PrimaryRoute | undefined> {
