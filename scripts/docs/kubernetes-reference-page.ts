@@ -1,3 +1,4 @@
+import { appRules } from '#kube/app/app-rules.ts'
 import { appSpecSchema, appStatusSchema } from '#kube/app/app-schema.ts'
 import { mysqlBackupSpecSchema, mysqlBackupStatusSchema } from '#kube/backup/backup-schema.ts'
 import { appDefinition } from '#kube/definition/app-definition.ts'
@@ -42,7 +43,10 @@ export function kubernetesReferencePage(): string {
     `Of ${code('apps.regent.dev/v1')}. ${appDefinition().spec.versions[0]?.schema.openAPIV3Schema.description ?? ''} [app.md](../guide/app.md) shows one.`,
     '### spec of an App',
     schemaTable(appSpecSchema),
-    table(['where', 'refused with'], rulesIn(appSpecSchema, 'spec')),
+    table(
+      ['where', 'refused with'],
+      [...rulesIn(appSpecSchema, 'spec'), ...appRules.map(({ message }) => [code('App'), message])],
+    ),
     '### status of an App',
     table(['key', 'meaning'], keysIn(appStatusSchema, '')),
     '## Annotations of other components',

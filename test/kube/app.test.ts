@@ -204,6 +204,7 @@ onApiServer('An App', (api) => {
         ],
       },
     ],
+    ['podLabels has apps.regent.dev/app', { ...smallest, podLabels: { 'apps.regent.dev/app': 'other' } }],
     ['spec.ports[0].port in body should be less than or equal to 65535', { ...smallest, ports: [{ port: 70_000 }] }],
     ['spec.replicas in body should be greater than or equal to 0', { ...smallest, replicas: -1 }],
   ])('is refused with "%s", also while no webhook answers', async (message, spec) => {
@@ -218,6 +219,11 @@ onApiServer('An App', (api) => {
     await create({ ...smallest, service: { name: 'shop-web' } })
     await reconcile()
     expect((await service('shop-web')).spec.ports).toHaveLength(1)
+    await expect(change({ service: { name: 'other' } })).rejects.toEqual(refused('service.name cannot change'))
+  })
+
+  it('keeps the name of its Service, also where the App never said one', async () => {
+    await create(smallest)
     await expect(change({ service: { name: 'other' } })).rejects.toEqual(refused('service.name cannot change'))
   })
 })

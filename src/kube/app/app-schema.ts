@@ -101,10 +101,6 @@ export const appSpecSchema = closed(
         rule: 'self.ports.all(one, !has(one.name) || self.ports.filter(other, has(other.name) && other.name == one.name).size() == 1)',
         message: 'two ports have the same name; each needs its own',
       },
-      {
-        rule: '!has(oldSelf.service.name) || (has(self.service.name) && self.service.name == oldSelf.service.name)',
-        message: 'service.name cannot change: clients know the old one; make another App',
-      },
     ],
   },
 )

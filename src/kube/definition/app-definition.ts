@@ -1,4 +1,5 @@
 import { appGroup, appVersion } from '../app/app.ts'
+import { appRules } from '../app/app-rules.ts'
 import { appSpecSchema, appStatusSchema, longestAppName } from '../app/app-schema.ts'
 import { definitionOf } from './definition.ts'
 import { structuralSchema } from './structural-schema.ts'
@@ -39,5 +40,6 @@ export function appDefinition() {
       },
     },
     columns,
+    rules: appRules,
   })
 }

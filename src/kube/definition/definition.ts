@@ -1,4 +1,5 @@
 import { group, version } from '../names/names.ts'
+import type { Rule } from '../spec/schema-words.ts'
 import { schemaRevision, schemaRevisionAnnotation } from './schema-revision.ts'
 
 /** What one kind has of its own. */
@@ -9,6 +10,8 @@ interface Kind<Names extends { readonly plural: string }, Schema extends object,
   readonly properties: Schema
   readonly subresources: Subresources
   readonly columns: Columns
+  /** Rules about several of them, such as one about the object's name: only the whole object knows the name. */
+  readonly rules?: readonly Rule[]
   /** Regent's own unless given. */
   readonly of?: { readonly group: string; readonly version: string }
 }
@@ -20,6 +23,7 @@ export function definitionOf<Names extends { readonly plural: string }, Schema e
   properties,
   subresources,
   columns,
+  rules,
   of = { group, version },
 }: Kind<Names, Schema, Subresources, Columns>) {
   return {
@@ -44,6 +48,7 @@ export function definitionOf<Names extends { readonly plural: string }, Schema e
               description,
               required: ['spec'],
               properties: { apiVersion: { type: 'string' }, kind: { type: 'string' }, ...properties },
+              ...(rules && { 'x-kubernetes-validations': rules }),
             },
           },
           subresources,
