@@ -402,3 +402,32 @@ it('An agent whose words are not understood is named as such in the sentence', a
   listeners.get('shop-0')?.heard({ ...primarySeen, process: 7 } as unknown as Observation)
   await vi.waitFor(() => expect(router.state.sentence).toMatch(/agent is not heard: what it says is not understood$/))
 })
+
+it('A replica that followed nobody while the primary wrote gets no reads when the primary is lost', async () => {
+  let nowMs = 0
+  const { proxy, lines } = fakeProxy(() => ledBefore)
+  const { router, listeners } = routerOn(proxy, () => nowMs)
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 5))
+  const channel = { ...replicaSeen.server?.channel, ioRunning: 'no' }
+  const strayed = { ...replicaSeen, server: { ...replicaSeen.server, channel } } as unknown as Observation
+  router.setRecord({ epoch: 1, primary: 'shop-0' })
+  listeners.get('shop-0')?.heard(primarySeen)
+  listeners.get('shop-1')?.heard(replicaSeen)
+  router.look()
+  await settled()
+  const opened = async () => {
+    lines.length = 0
+    listeners.get('shop-0')?.lost('gone')
+    await settled()
+    return lines.filter((line) => line.includes('reads/r1 state'))
+  }
+  listeners.get('shop-1')?.heard(strayed)
+  await settled()
+  expect(await opened(), 'cut off only now, as in a failover').toEqual(['set server reads/r1 state ready'])
+  listeners.get('shop-0')?.heard(primarySeen)
+  await settled()
+  nowMs += 5_001
+  router.look()
+  await settled()
+  expect(await opened()).toEqual([])
+})

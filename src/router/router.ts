@@ -6,6 +6,7 @@ import { wordOf, type AgentWord } from './agent-word.ts'
 import { carryOut, type Proxy, type Refused } from './commands.ts'
 import { readSlotsOf, stepsBetween, type Slots } from './haproxy-state.ts'
 import type { EpochMemory } from './epoch-memory.ts'
+import { LastReaders } from './last-readers.ts'
 import type { RouterSettings } from '#failover/protocol/router-settings.ts'
 import { defaultTimings } from '#failover/protocol/timings.ts'
 import { Reasons } from './reasons.ts'
@@ -48,6 +49,7 @@ export class Router {
   #instances: readonly PlatformInstance[] = []
   readonly #words = new Map<string, AgentWord | null>()
   readonly #reasons = new Reasons()
+  readonly #lastReaders = new LastReaders()
   readonly #follows = new Map<string, { readonly agent: string; readonly stop: () => void }>()
   /** The time since when nobody answers at the address of an instance. */
   readonly #silentSinceMs = new Map<string, number>()
@@ -257,9 +259,11 @@ export class Router {
   }
 
   #whereTo(instances: readonly KnownInstance[]): WhereTo {
-    const { memory, settings } = this.#parts
+    const { memory, settings, nowMs } = this.#parts
     this.#doubtMemory(instances)
-    const where = whereTo({ instances, record: this.#record, highest: memory.highest }, settings)
+    const lastReaders = this.#lastReaders.names(settings.reads.maxLagMs)
+    const where = whereTo({ instances, record: this.#record, highest: memory.highest, lastReaders }, settings)
+    this.#lastReaders.note(where, nowMs())
     // Sessions do not wait for the disk. Only this router's memory of the epoch is lost if the router ends before the
     // write.
     memory.note(where.epoch)

@@ -29,6 +29,8 @@ export interface Known {
    * The highest epoch by which sessions were led, or a primary was named, also before this router began; 0 for none.
    */
   readonly highest: number
+  /** Instances that were not late when a primary was known last; undefined where none was known yet. */
+  readonly lastReaders?: ReadonlySet<string> | undefined
 }
 
 /** `open` takes new sessions. `kept` keeps the sessions that are there. `shut` has none. */
@@ -168,11 +170,15 @@ function isClosed({ closed, readOnly, offline }: AgentWord): boolean {
 }
 
 function whereToRead(
-  { instances }: Known,
+  { instances, lastReaders }: Known,
   primary: KnownInstance | null,
   { maxLagMs, fallback }: RouterSettings['reads'],
 ): readonly ReadTarget[] {
-  const replicas = instances.map((instance) => readTarget(instance, primary, maxLagMs))
+  const replicas = instances.map((instance): ReadTarget => {
+    const target = readTarget(instance, primary, maxLagMs)
+    const wasLate = primary === null && lastReaders?.has(instance.name) === false
+    return wasLate && target.state === 'open' ? { ...target, state: 'kept' } : target
+  })
   const isLeft = replicas.some(({ state }) => state === 'open')
   return replicas.map((target) =>
     target.name !== primary?.name ? target : { ...target, state: fallback === 'primary' && !isLeft ? 'open' : 'kept' },
@@ -193,7 +199,7 @@ function readTarget(instance: KnownInstance, primary: KnownInstance | null, maxL
 
 /**
  * The lag of a replica; infinite for an instance that does not follow. Without a primary nobody follows. The primary
- * may only be unheard, so a replica counts that has applied all that has arrived.
+ * may only be unheard, so a replica counts that was not late before, and has applied all that has arrived.
  */
 function lagOf(word: AgentWord, primary: KnownInstance | null): number {
   if (word.role !== 'replica' || word.server === 'unsure') return Infinity

@@ -51,6 +51,18 @@ describe('Reads without a router', () => {
     expect(readers({ views: { 'shop-0': deadServer }, strayingSince, nowMs: 60_000 })).toEqual(all)
   })
 
+  it('begin nowhere while the primary is away where a replica followed nobody before that already', () => {
+    const strayed = (ms: number, before: readonly string[]) => {
+      const strayingSince = new Map([
+        ['shop-1', 60_000 - ms],
+        ['shop-2', 60_000],
+      ])
+      return readers({ views: { 'shop-0': deadServer }, strayingSince, nowMs: 70_000 }, before)
+    }
+    expect([strayed(2_500, ['shop-2']), strayed(2_501, ['shop-2'])]).toEqual([all, ['shop-2']])
+    expect([strayed(5_000, all), strayed(5_001, all)]).toEqual([all, ['shop-2']])
+  })
+
   it.each<[string, SituationOverrides]>([
     [
       'delayed',

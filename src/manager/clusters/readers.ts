@@ -49,10 +49,10 @@ function wordAbout(view: InstanceView, input: DecisionInput, { leads, mostMs }: 
   if (!isServing(view, input.timings)) return 'as before'
   const { isWhole, applyLagMs, ...replicating } = replicatingOf(view.observation)
   if (!isWhole) return 'may not'
-  // Nobody can follow a primary that is away: then only what has arrived must be applied.
+  // Nobody can follow a primary that is away. What a replica lacks then was written before.
   const lagMs =
     leads === undefined
-      ? applyLagMs
+      ? Math.max(applyLagMs, strayedBeforeMs(view, input))
       : Math.max(lagMsOf(replicating, leads.observation?.heartbeat), strayedMs(view, input))
   return lagMs <= mostMs ? 'may' : 'may not'
 }
@@ -66,6 +66,13 @@ function isShut(seen: Observation): boolean {
 /** What a replica lacks that follows nobody is not known: at least what came since then. */
 function strayedMs({ name }: InstanceView, { strayingSince, nowMs }: DecisionInput): number {
   return nowMs - (strayingSince.get(name) ?? nowMs)
+}
+
+/** The time for which a replica already followed nobody when the last of the replicas still followed. */
+function strayedBeforeMs({ name }: InstanceView, { snapshot, record, strayingSince, nowMs }: DecisionInput): number {
+  const replicas = snapshot.instances.filter(({ observation }) => observation?.member !== record?.primary)
+  const newestMs = Math.max(...replicas.map((one) => strayingSince.get(one.name) ?? nowMs))
+  return newestMs - (strayingSince.get(name) ?? nowMs)
 }
 
 /** Nobody has heard of the replica for a lease: nothing may be there. One that this manager never heard may be well. */
