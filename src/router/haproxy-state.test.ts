@@ -63,7 +63,18 @@ describe('the state that HAProxy tells', () => {
     })
   })
 
-  it.each(['', 'Unknown command', '5 reads 1', '\u0000\u0000', '1\n# be_id'])('is not taken from %j', (text) => {
-    expect(() => readSlotsOf(text)).toThrow(/did not tell/)
+  it('is not taken from a part of an answer: lines that are left out would be led anew, and their sessions end', () => {
+    const whole = `1\n${row('r0', '10.0.0.1', 0, 3306)}\n${row('r1', '10.0.0.2', 0, 3306)}\n\n`
+    for (const length of [1, 2].map((lines) => whole.split('\n', lines + 1).join('\n').length))
+      expect(() => readSlotsOf(whole.slice(0, length + 1))).toThrow(/did not tell the whole state/)
+    expect(() => readSlotsOf(whole.slice(0, -1))).toThrow(/did not tell the whole state/)
+    expect(readSlotsOf(whole).size).toBe(2)
   })
+
+  it.each(['', 'Unknown command', '5 reads 1', '\u0000\u0000', '1\n# be_id', '1\n# be_id\n\n'])(
+    'is not taken from %j',
+    (text) => {
+      expect(() => readSlotsOf(text)).toThrow(/did not tell/)
+    },
+  )
 })

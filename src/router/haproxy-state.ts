@@ -1,3 +1,5 @@
+import { isWhole } from './runtime-socket.ts'
+
 /** The state of one server line of HAProxy, wanted or found. */
 export interface Slot {
   readonly host: string
@@ -51,8 +53,12 @@ const column = { backend: 1, server: 3, address: 4, admin: 6, weight: 7, port: 1
 const maintained = 0x01 | 0x02 | 0x20
 const draining = 0x08 | 0x10
 
-/** The lines in an answer to `show servers state`. Throws on any other text. */
+/**
+ * The lines in an answer to `show servers state`. Throws on any other text, and on a part of an answer: whoever takes a
+ * line for unknown ends its sessions.
+ */
 export function readSlotsOf(text: string): Slots {
+  if (!isWhole(text)) throw new Error(`HAProxy did not tell the whole state of its servers: ${text.slice(0, 200)}`)
   const rows = text
     .split('\n')
     .map((line) => line.trim().split(' '))

@@ -9,6 +9,7 @@ reading,FRONTEND,,2,7,10,20,
 primary,primary,0,3,39,1000,2000,5
 primary,BACKEND,0,3,39,1000,2000,5
 gate,BACKEND,0,0,0,0,0,0
+
 `
 
 it('Statistics are read by the names of their columns', () => {
@@ -19,6 +20,7 @@ it('Statistics are read by the names of their columns', () => {
     ...{ bytesIn: 1000, bytesOut: 2000, connectErrors: 0 },
   })
   expect(sessionsIn(statistics)).toBe(5)
+  expect(() => statisticsIn(answer.slice(0, 120)), 'a part').toThrow('HAProxy did not tell its statistics')
   expect(() => statisticsIn('Unknown command')).toThrow('HAProxy did not tell its statistics: Unknown command')
 })
 

@@ -1,3 +1,5 @@
+import { isWhole } from './runtime-socket.ts'
+
 /** A line of HAProxy's `show stat`: a frontend, or a server of a backend. */
 export interface ProxyStatistics {
   /** Name of the frontend or the backend. */
@@ -13,11 +15,15 @@ export interface ProxyStatistics {
   readonly connectErrors: number
 }
 
-/** The lines in an answer to `show stat`, which is CSV with a line of names. Throws on any other text. */
+/**
+ * The lines in an answer to `show stat`, which is CSV with a line of names. Throws on any other text, and on a part of
+ * an answer: the sessions of a frontend that is left out would count as none.
+ */
 export function statisticsIn(text: string): readonly ProxyStatistics[] {
   const [head = '', ...rows] = text.trim().split('\n')
   const names = head.replace(/^# /, '').split(',')
-  if (names[0] !== 'pxname') throw new Error(`HAProxy did not tell its statistics: ${text.slice(0, 200)}`)
+  if (names[0] !== 'pxname' || !isWhole(text))
+    throw new Error(`HAProxy did not tell its statistics: ${text.slice(0, 200)}`)
   return rows.map((row) => {
     const cells = row.split(',')
     const cell = (name: string): string => cells[names.indexOf(name)] ?? ''

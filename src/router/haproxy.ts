@@ -1,15 +1,14 @@
 import { spawn } from 'node:child_process'
 import { mkdir, readFile } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { described, RegentError } from '#common/errors/errors.ts'
 import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
 import { say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { replaceFile } from '#local/files/durable-file.ts'
 import { processesEndingWith } from '#local/processes/cluster-processes.ts'
 import { endProcess, isAlive } from '#local/processes/process-identity.ts'
 import type { RouterFiles } from './haproxy-config.ts'
+import { exchange } from './runtime-socket.ts'
 
 export interface HaproxyOptions {
   readonly argv: readonly string[]
@@ -93,7 +92,7 @@ export class Haproxy {
 
   /** Runs commands in one line, and gives HAProxy's answer. */
   tell(commands: readonly string[]): Promise<string> {
-    return exchange(this.#options.files.socket, `${commands.join('; ')}\n`)
+    return exchange(this.#options.files.socket, `${commands.join('; ')}\n`, { withinMs: answerMs })
   }
 
   #launchOnce(): Promise<void> {
@@ -165,23 +164,4 @@ function identityOf(pid: number | undefined): ProcessIdentity | undefined {
 
 async function readIfThere(path: string): Promise<string | undefined> {
   return readFile(path, 'utf8').catch(() => undefined)
-}
-
-function exchange(path: string, request: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(path)
-    let answer = ''
-    const fail = (why: unknown): void => {
-      socket.destroy()
-      reject(
-        new RegentError('REGENT_SYSTEM', say`HAProxy does not answer at ${path}: ${described(why)}`, { cause: why }),
-      )
-    }
-    socket.setTimeout(answerMs, () => fail(new Error(`nothing within ${answerMs} ms`)))
-    socket.setEncoding('utf8')
-    socket.on('connect', () => socket.write(request))
-    socket.on('data', (part: string) => (answer += part))
-    socket.on('error', fail)
-    socket.on('end', () => resolve(answer))
-  })
 }

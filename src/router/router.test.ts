@@ -23,7 +23,7 @@ function fakeProxy(answer: () => string | Error) {
   return { proxy, lines }
 }
 
-const closed = '1\n5 gate 1 open 127.0.0.1 2 1 100 100 3 1 0 0 0 0 0 0 - 1 - 0 0 - - 0\n'
+const closed = '1\n5 gate 1 open 127.0.0.1 2 1 100 100 3 1 0 0 0 0 0 0 - 1 - 0 0 - - 0\n\n'
 
 /** As a router before left it behind. */
 function aMemory(found = 0): EpochMemory {
@@ -101,6 +101,7 @@ const ledBefore = [
     { length: 14 },
     (_, at) => `7 reads ${at + 3} r${at + 2} 127.0.0.1 0 1 100 100 3 1 0 0 0 0 0 0 - 1 - 0 0 - - 0`,
   ),
+  '',
   '',
 ].join('\n')
 
@@ -181,7 +182,7 @@ it('An HAProxy that begins anew while its predecessor is told something is asked
     tell: async (commands) => {
       const answer = await proxy.tell(commands)
       if (commands.includes('set server primary/primary addr 10.0.0.0 port 3306') && state === closed) {
-        state = `${closed}6 primary 1 primary 127.0.0.1 0 0 100 100 3 1 0 0 0 0 0 0 - 1 - 0 0 - - 0\n`
+        state = `${closed.trimEnd()}\n6 primary 1 primary 127.0.0.1 0 0 100 100 3 1 0 0 0 0 0 0 - 1 - 0 0 - - 0\n\n`
         router.look()
       }
       return answer

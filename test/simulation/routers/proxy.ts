@@ -65,7 +65,8 @@ export class SimulatedProxy implements Proxy {
   }
 
   #do(command: string): string {
-    if (command === 'show servers state') return [...this.#slots].map(([name, slot]) => shown(name, slot)).join('\n')
+    if (command === 'show servers state')
+      return `${[...this.#slots].map(([name, slot]) => shown(name, slot)).join('\n')}\n\n`
     if (command === `shutdown sessions server ${primarySlot}`) this.generation += 1
     else if (!command.startsWith('shutdown')) return `${this.#change(command)}\n`
     return '\n'
