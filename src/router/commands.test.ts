@@ -68,6 +68,20 @@ it('An HAProxy that does not even close the gate is told nothing more', async ()
   expect(taken).toEqual([])
 })
 
+it.each([
+  ['close the gate', 'set server gate/open state maint', 'go on'],
+  ['end the sessions behind a gate that is closed', 'shutdown sessions server primary/primary', 'wait'],
+])('A refusal is told as such where HAProxy then does not answer whether to %s', async (_, unanswered, writes) => {
+  const { proxy } = refusing(/primary addr/)
+  const tell: Proxy['tell'] = async (commands) => {
+    if (commands.includes(unanswered)) throw new Error('no whole answer within 2000 ms')
+    return proxy.tell(commands)
+  }
+  const refused = await carryOut({ tell }, [[move], [opens]])
+  expect(String(refused?.sentence)).toBe(`sessions wait: HAProxy refuses "${move}": No such server.`)
+  expect(refused?.writes).toBe(writes)
+})
+
 it('What HAProxy says is short in a sentence', async () => {
   const proxy: Proxy = { tell: async () => `${'No '.repeat(99)}\n\n`, restart: async () => undefined }
   const long = 'set server primary/primary addr 2001:0db8:85a3:1111:2222:8a2e:0370:7334 port 65535'

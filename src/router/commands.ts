@@ -78,10 +78,12 @@ function isOfWrites({ command }: Refusal): boolean {
   return !command.includes('server reads/')
 }
 
+/** An HAProxy that does not answer whether to close the gate may not have closed the gate. */
 async function isShut(proxy: Pick<Proxy, 'tell'>): Promise<boolean> {
   const closing = [`set server ${gate} state maint`]
-  if (refusalsIn(closing, await proxy.tell(closing)).length > 0) return false
-  await proxy.tell([`shutdown sessions server ${primarySlot}`])
+  const answer = await proxy.tell(closing).catch(() => '')
+  if (refusalsIn(closing, answer).length > 0) return false
+  await proxy.tell([`shutdown sessions server ${primarySlot}`]).catch(() => undefined)
   return true
 }
 
