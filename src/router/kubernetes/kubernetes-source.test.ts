@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import type { PlatformInstance } from '#common/ports/platform.ts'
 import { ApiClient } from '#cli/connection/api-client.ts'
-import { followKubernetes } from './kubernetes-source.ts'
+import { followKubernetes, type KubernetesSourceParts } from './kubernetes-source.ts'
 
 /** A manager whose stream of events a test writes. */
 async function aManager() {
@@ -48,14 +48,13 @@ const file = { version: 1, cluster: 'shop', namespace: 'shops', instances: 2, ma
 
 function follow(
   router: ReturnType<typeof aRouter>['router'],
-  parts: { readonly openManager: () => Promise<ApiClient>; readonly resolve: (host: string) => Promise<string> },
+  parts: Pick<KubernetesSourceParts, 'openManager' | 'resolve' | 'resolveMs'>,
 ) {
   const stop = new AbortController()
   const over = followKubernetes(router, { ...parts, file: async () => file, warn: () => undefined }, stop.signal)
-  onTestFinished(async () => {
-    stop.abort()
-    await over
-  })
+  const end = (): Promise<void> => (stop.abort(), over)
+  onTestFinished(end)
+  return end
 }
 
 const noManager = () => Promise.reject(new Error('no manager'))
@@ -134,6 +133,22 @@ it('An address is left only after a whole try there: a machine without power ref
   // The first address and the last address may have been in use for only a part of the time between two looks.
   const turns = looks.join().match(/(10\.0\.0\.[27])(,\1)*/g) ?? []
   expect(turns.slice(1, -1).filter((turn) => !turn.includes(','))).toEqual([])
+})
+
+it('A name server that hangs keeps no agent from the address that the manager told, nor the router from its end', async () => {
+  const manager = await aManager()
+  const { router, told } = aRouter(({ name }) => name !== 'shop-1')
+  let isHanging = false
+  const resolve = () => (isHanging ? new Promise<string>(() => undefined) : Promise.resolve('10.0.0.7'))
+  const over = follow(router, { openManager: async () => manager.client(), resolve, resolveMs: 10 })
+  const host = () => told.instances[1]?.host
+  await expect.poll(() => manager.streams.length).toBe(1)
+  manager.says('shop-0', ['10.0.0.1', '10.0.0.2'])
+  await expect.poll(host).toBe('10.0.0.2')
+  await expect.poll(host, { timeout: 20_000 }).toBe('10.0.0.7')
+  isHanging = true
+  await expect.poll(host, { timeout: 20_000 }).toBe('10.0.0.2')
+  await over()
 })
 
 it('A damaged event of the manager is no word of the manager, and leaves what was known', async () => {

@@ -10,19 +10,23 @@ import { instanceName } from '#topology/snapshot/member.ts'
 import { followRecord } from '../manager-stream.ts'
 import type { ManagerWord } from '../manager-word.ts'
 import type { Router } from '../router.ts'
+import { HostNames, type Resolve } from './host-names.ts'
 
 export interface KubernetesSourceParts {
   /** The file is read anew each time: the number of instances changes. */
   readonly file: () => Promise<RouterFile>
   readonly openManager: () => Promise<ApiReader>
   readonly warn: (sentence: Sentence) => void
-  /** The address of a host's name; '' where no name server knows the name. */
-  readonly resolve?: (host: string) => Promise<string>
+  readonly resolve?: Resolve
+  /** The time for a name server to answer. */
+  readonly resolveMs?: number
 }
 
 const lookEveryMs = 1_000
 /** Longer than a try at an address where no machine answers: a try that is cut short says nothing of the machine. */
 const wholeTryMs = 2_000
+/** A name server that is away is asked for half a minute and longer, as the pod's resolv.conf says. */
+const usuallyResolveMs = 2_000
 
 /**
  * Tells a router of instances and record, by the manager's stream. The names of the pods lead to agents that are not
@@ -43,23 +47,25 @@ export async function followKubernetes(
     },
     warn: parts.warn,
   })
+  const names = new HostNames(parts.resolve ?? addressOf, parts.resolveMs ?? usuallyResolveMs)
   while (!until.aborted) {
-    await lookAfterUnheard(router, parts, book)
+    await lookAfterUnheard(router, { file: parts.file, book, names })
     await sleep(lookEveryMs, undefined, { signal: until }).catch(() => undefined)
   }
   await following
 }
 
-async function lookAfterUnheard(
-  router: Pick<Router, 'unheard'>,
-  { file, resolve = addressOf }: KubernetesSourceParts,
-  book: AddressBook,
-): Promise<void> {
+interface Looking extends Pick<KubernetesSourceParts, 'file'> {
+  readonly book: AddressBook
+  readonly names: HostNames
+}
+
+async function lookAfterUnheard(router: Pick<Router, 'unheard'>, { file, book, names }: Looking): Promise<void> {
   const { cluster, namespace, instances } = await file()
   if (!book.isTold) book.expect(Array.from({ length: instances }, (_, ordinal) => instanceName(cluster, ordinal)))
-  // Names are asked for one after the other: a name server that is away keeps one thread, not all of them.
-  for (const name of router.unheard())
-    book.tried(name, await resolve(`${name}.${namesOf(cluster).instances}.${namespace}.svc`))
+  const hostOf = (name: string): string => `${name}.${namesOf(cluster).instances}.${namespace}.svc`
+  const byHost = new Map(router.unheard().map((name) => [hostOf(name), name]))
+  for (const host of names.inTurn([...byHost.keys()])) book.tried(byHost.get(host) ?? '', await names.addressOf(host))
 }
 
 /** The instances, and the address of each. */
