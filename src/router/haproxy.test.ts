@@ -31,6 +31,7 @@ it('An HAProxy from before that does not answer is ended first: two would share 
   const haproxy = new Haproxy({
     ...{ argv: [process.execPath, program], files, config: files.socket, script: '' },
     log: (sentence) => began.push(String(sentence)),
+    failed: (sentence) => began.push(String(sentence)),
     began: () => began.push('began'),
   })
   onTestFinished(() => haproxy.stop())
@@ -52,6 +53,7 @@ it('An HAProxy whose router is told to stop while it begins is not started after
   const haproxy = new Haproxy({
     ...{ argv: [process.execPath, program], files, config: files.socket, script: '' },
     log: (sentence) => began.push(String(sentence)),
+    failed: (sentence) => began.push(String(sentence)),
     began: () => began.push('began'),
   })
   const starting = haproxy.start()
@@ -73,7 +75,8 @@ it('Each try to start an HAProxy that does not start is over before the next: no
   const waiting: number[] = []
   const haproxy = new Haproxy({
     ...{ argv: ['/bin/false'], files, config: '', script: '' },
-    log: () => waiting.push(new Error('here').stack?.match(/#launch /g)?.length ?? 0),
+    log: () => undefined,
+    failed: () => waiting.push(new Error('here').stack?.match(/#launch /g)?.length ?? 0),
     began: () => undefined,
   })
   const starting = haproxy.start()
@@ -97,7 +100,7 @@ it('An HAProxy that ends as soon as it has answered is started again after a pau
       `date +%s%3N >> ${starts}; rm -f ${files.socket}; exec ${process.execPath} ${program} "$@"`,
       'sh',
     ],
-    ...{ files, config: files.socket, script: '', log: () => undefined },
+    ...{ files, config: files.socket, script: '', log: () => undefined, failed: () => undefined },
     began: () => began.push(Date.now()),
   })
   onTestFinished(() => haproxy.stop())

@@ -17,6 +17,8 @@ export interface HaproxyOptions {
   readonly config: string
   readonly script: string
   readonly log: (sentence: Sentence) => void
+  /** Called each time that an HAProxy does not start, once a second. */
+  readonly failed: (sentence: Sentence) => void
   /** Called when an HAProxy answers: a new process, or a process that ran before. */
   readonly began: () => void
 }
@@ -108,7 +110,7 @@ export class Haproxy {
   }
 
   async #begins(): Promise<boolean> {
-    const { argv, files, log, began } = this.#options
+    const { argv, files, log, failed, began } = this.#options
     const [program = '', ...rest] = argv
     const words = ['-q', '-db', '-f', files.config]
     // A process that runs already does not answer. Two processes would share the sessions of one address, and the
@@ -134,7 +136,7 @@ export class Haproxy {
       void over.then(() => this.keep())
       return true
     }
-    log(say`HAProxy does not start (${text(outcome)}); it is tried again in ${againMs / 1_000} s`)
+    failed(say`HAProxy does not start (${text(outcome)}); it is tried again in ${againMs / 1_000} s`)
     if (this.#identity !== undefined) await endProcess(this.#identity, graceMs)
     this.#identity = undefined
     this.#notBeforeMs = performance.now() + againMs

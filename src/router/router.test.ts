@@ -1,4 +1,5 @@
 import { expect, it, vi } from 'vitest'
+import { say } from '#common/sentence/sentence.ts'
 import type { FeedListener } from '#manager/loop/agent-feed.ts'
 import type { Observation } from '#topology/snapshot/observation.ts'
 import { routerSettings } from '#failover/protocol/router-settings.ts'
@@ -402,6 +403,13 @@ it('An agent whose words are not understood is named as such in the sentence', a
   router.look()
   listeners.get('shop-0')?.heard({ ...primarySeen, process: 7 } as unknown as Observation)
   await vi.waitFor(() => expect(router.state.sentence).toMatch(/agent is not heard: what it says is not understood$/))
+})
+
+it('Whoever asks is told that HAProxy does not start, and the log once, also before the first HAProxy', () => {
+  const { router, told } = routerOn(fakeProxy(() => closed).proxy)
+  for (let time = 0; time < 3; time++) router.notStarted(say`HAProxy does not start (exit code 1)`)
+  expect(router.state.sentence).toBe('HAProxy does not start (exit code 1)')
+  expect(told).toHaveLength(1)
 })
 
 it('A replica that followed nobody while the primary wrote gets no reads when the primary is lost', async () => {

@@ -117,6 +117,12 @@ export class Router {
     this.lead()
   }
 
+  /** Notes why there is no HAProxy: whoever asks is told so, and the log once. */
+  notStarted(sentence: Sentence): void {
+    this.#leads = ''
+    this.#say(sentence)
+  }
+
   /** Leads HAProxy by the newest knowledge. A state in between may be left out. */
   lead(): void {
     if (!this.#answers) return

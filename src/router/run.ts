@@ -2,6 +2,7 @@ import { described, RegentError } from '#common/errors/errors.ts'
 import { createLogger } from '#common/log/logger.ts'
 import { seldom } from '#common/log/repeats.ts'
 import { realWorld } from '#common/ports/real-world.ts'
+import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { ApiReader, tokenOf } from '#cli/connection/api-reader.ts'
 import { localManager } from '#cli/connection/local-manager.ts'
@@ -46,7 +47,9 @@ export async function runRouter({ clusterDir, logLevel }: RouterOptions): Promis
     log,
     endsWithinMs: 0,
     // The manager shows this file. A sentence that cannot be written is in the log all the same.
-    stated: newest((sentence) => replaceDerivedJson(routerStatePath(layout), { sentence }).catch(warnOf)),
+    stated: newest((sentence) =>
+      replaceDerivedJson(routerStatePath(layout), { sentence, process: ownProcess() }).catch(warnOf),
+    ),
     source: async (router, until) => {
       const readInstances = readsInstances({
         instances: () => instances.instances(),
@@ -67,4 +70,8 @@ export async function runRouter({ clusterDir, logLevel }: RouterOptions): Promis
       instances.close()
     },
   })
+}
+
+function ownProcess(): ProcessIdentity {
+  return { pid: process.pid, startTicks: readProcessStat(process.pid)?.startTicks ?? 0 }
 }

@@ -53,11 +53,12 @@ export async function serve(served: ServedRouter): Promise<void> {
     config: haproxyConfig(files, address, settings),
     script: haproxyScript(cluster, settings.waitMs),
     log: inform,
+    failed: (sentence) => router.notStarted(sentence),
     began: () => router.look(),
   })
   const token = await readTokenFile(served.tokenFile)
   const warn = seldom(realWorld.clock, (line) => log.warn(line))
-  const router = new Router({
+  const router: Router = new Router({
     cluster,
     settings,
     feed: createHttpFeed({ token, tls: served.tls, follower: 'router' }),

@@ -42,6 +42,7 @@ export async function realHaproxy({
     config: edited(haproxyConfig(files, { hosts: ['127.0.0.1'], writePort, readPort }, settings)),
     script: haproxyScript('shop', settings.waitMs),
     log: (sentence) => logged.push(String(sentence)),
+    failed: (sentence) => logged.push(String(sentence)),
     began: () => undefined,
   })
   onTestFinished(() => haproxy.stop())

@@ -93,7 +93,7 @@ export function routerFolder(layout: StateLayout): string {
   return join(layout.run, 'router')
 }
 
-/** Where the router says where it leads: `{sentence}`. */
+/** Where the router says where it leads, and who says so: `{sentence, process: {pid, startTicks}}`. */
 export function routerStatePath(layout: StateLayout): string {
   return join(routerFolder(layout), 'state.json')
 }
