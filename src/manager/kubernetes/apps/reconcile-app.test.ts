@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest'
+import { say } from '#common/sentence/sentence.ts'
+import { KubeApiError } from '#controller-runtime/client/kube-api-error.ts'
 import type { KubeClient } from '#controller-runtime/client/kube-client.ts'
 import type { InformerPort } from '#controller-runtime/informers/informer-port.ts'
 import type { KubeObject, Resource } from '#controller-runtime/objects/objects.ts'
@@ -36,4 +38,25 @@ it('A Service of somebody else with the name of an App without ports stands in n
     new AbortController().signal,
   )
   expect(done).toEqual(['apply Deployment', 'apply App'])
+})
+
+it('What fails at the API server is said in the status, and tried again', async () => {
+  const failure = new KubeApiError(say`failed calling webhook "policy.example": connection refused`, { status: 500 })
+  const said: unknown[] = []
+  const client = {
+    get: async () => undefined,
+    apply: async ({ kind }: Resource, object: object, { subresource }: { readonly subresource?: string }) => {
+      if (kind !== 'App' || subresource !== 'status') throw failure
+      said.push((object as App).status)
+      return object
+    },
+  } as unknown as KubeClient
+  const apps = { get: () => app } as unknown as InformerPort<App>
+  const clock = { wallMs: () => 0, monotonicMs: () => 0 }
+  const reconcile = reconcileApp({ client, clock, apps, leads: () => true, recorder: { record: () => undefined } })
+  const key = { namespace: 'shops', name: 'worker' }
+  await expect(reconcile(key, new AbortController().signal)).rejects.toBe(failure)
+  const sentence = expect.stringContaining('failed calling webhook') as string
+  const condition = (type: string) => expect.objectContaining({ type, status: 'False', message: sentence }) as object
+  expect(said).toEqual([expect.objectContaining({ sentence, conditions: [condition('Ready'), condition('InStep')] })])
 })

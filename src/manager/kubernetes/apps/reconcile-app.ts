@@ -90,8 +90,12 @@ async function makeAll(parts: Keeping, app: App, signal: AbortSignal): Promise<M
       trouble: '',
     }
   } catch (error) {
-    if (isPassing(error) || signal.aborted) throw error
-    return { ...before, trouble: describeError(error) }
+    if (signal.aborted) throw error
+    const made = { ...before, trouble: describeError(error) }
+    if (!isPassing(error)) return made
+    // May go on for ever, as where a webhook that must answer is away. The App is tried again as before.
+    if (isInternal(error)) await tell(parts, app, made, signal)
+    throw error
   }
 }
 
@@ -177,6 +181,11 @@ function isPassing(error: unknown): boolean {
   return error instanceof KubeApiError
     ? [404, 409, 429, 500, 503, 504].includes(error.status)
     : codeOf(error) === 'REGENT_KUBE_UNREACHABLE'
+}
+
+/** The API server itself has failed, or somebody whom the API server must ask first. */
+function isInternal(error: unknown): boolean {
+  return error instanceof KubeApiError && error.status === 500
 }
 
 /** Whether all pods are ready. */
