@@ -123,6 +123,27 @@ export function isAboutLock({
   return byCode[Code] === locked || (Code === 'AccessDenied' && /object lock/i.test(Message))
 }
 
+const unknownCalls: ReadonlySet<string> = new Set([
+  'NotImplemented',
+  'MethodNotAllowed',
+  'UnsupportedOperation',
+  // A server that takes the call for another one.
+  'InvalidArgument',
+  'InvalidRequest',
+  'MalformedXML',
+  'MalformedPOSTRequest',
+  // A server that wants a checksum which this client does not send.
+  'MissingContentMD5',
+])
+
+/**
+ * Whether a server refused a call that not every server knows. The caller may do the same with a call that every server
+ * knows.
+ */
+export function isUnknownCall({ code, status }: Pick<S3Failure, 'code' | 'status'>): boolean {
+  return unknownCalls.has(code) || status === 405 || status === 501
+}
+
 /** The failure in anything that a client of S3 may throw. */
 export function failureOf(error: unknown): S3Failure {
   const { name, code, Code, $metadata, $response, cause } = fieldsOf(error)
@@ -160,6 +181,12 @@ export function isPassing(failure: S3Failure): boolean {
 export function requireAnswer<Answer extends object>(answer: Answer): Answer {
   if (Object.entries(answer).some(([field, value]) => field !== '$metadata' && value !== undefined)) return answer
   throw Object.assign(new Error('the answer has no field of S3'), { name: 'NoAnswerOfS3' })
+}
+
+/** Throws for an answer with another status: an answer without a field shows by its status alone who gave that. */
+export function requireStatus(wanted: number, answer: { readonly $metadata: object }): void {
+  if (fieldsOf(answer.$metadata)['httpStatusCode'] === wanted) return
+  throw Object.assign(new Error('the answer has not the status of S3'), { name: 'NoAnswerOfS3' })
 }
 
 /** Why, in a sentence with what to do, and the code to look for. */

@@ -1,6 +1,5 @@
 import {
   AbortMultipartUploadCommand,
-  DeleteObjectsCommand,
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
   type MultipartUpload,
@@ -13,16 +12,14 @@ import { complaintAboutKey, requireKey, requireKeyBeginning } from './object-key
 import type { ByteRange, Interruptible, ObjectStore, PutOptions, StoredObject } from './object-store.ts'
 import { s3Client, type S3Timeouts } from './s3-client.ts'
 import { download } from './s3-download.ts'
-import { isAboutLock, requireAnswer } from './s3-failure.ts'
+import { S3Deletion } from './s3-deletion.ts'
+import { requireAnswer } from './s3-failure.ts'
 import { requireS3Options, type S3Options } from './s3-options.ts'
 import { Expected, S3Requests } from './s3-requests.ts'
 import { upload, uploadIfAbsent, type Place } from './s3-upload.ts'
 import { SourceFailure } from './source-failure.ts'
 import type { BucketAddress } from './store-address.ts'
 import type { Sayable } from '#common/sentence/sentence.ts'
-
-/** What S3 deletes with one request. */
-const mostDeleted = 1_000
 
 export interface S3Patience extends S3Timeouts {
   /** How long a request is tried again while the store is away. */
@@ -49,6 +46,7 @@ class S3Store implements ObjectStore {
   readonly #bucket: string
   /** '' or with a `/` at its end. */
   readonly #prefix: string
+  readonly #deletion: S3Deletion
   /** The server was seen to refuse an object that is there. */
   #knowsConditions = false
 
@@ -56,6 +54,10 @@ class S3Store implements ObjectStore {
     this.#requests = requests
     this.#bucket = bucket
     this.#prefix = prefix
+    this.#deletion = new S3Deletion(requests, {
+      placeOf: (key) => this.#place(key),
+      keyIn: (listed) => this.#keyIn(listed),
+    })
   }
 
   get address(): string {
@@ -100,10 +102,7 @@ class S3Store implements ObjectStore {
 
   async delete(keys: readonly string[], options: Interruptible = {}): Promise<readonly string[]> {
     keys.forEach(requireKey)
-    const locked: string[] = []
-    for (let at = 0; at < keys.length; at += mostDeleted)
-      locked.push(...(await this.#deleteAtOnce(keys.slice(at, at + mostDeleted), options)))
-    return locked
+    return this.#deletion.delete(keys, options)
   }
 
   async dropUnfinished(prefix: string, beforeMs: number, { signal }: Interruptible = {}): Promise<number> {
@@ -144,24 +143,6 @@ class S3Store implements ObjectStore {
     if (whole?.startsWith(this.#prefix) !== true) return undefined
     const key = whole.slice(this.#prefix.length)
     return complaintAboutKey(key) === undefined ? key : undefined
-  }
-
-  async #deleteAtOnce(keys: readonly string[], { signal }: Interruptible): Promise<readonly string[]> {
-    const what = keys.length === 1 ? `object ${keys[0]} was not deleted` : `${keys.length} objects were not all deleted`
-    // A quiet server names nothing where all is deleted, and no more does a page of somebody else.
-    const Delete = { Objects: keys.map((key) => ({ Key: `${this.#prefix}${key}` })), Quiet: false }
-    return this.#requests.send({ what, signal }, async (client, through) => {
-      const { Errors = [] } = requireAnswer(
-        await client.send(
-          new DeleteObjectsCommand({ Bucket: this.#bucket, Delete, ChecksumAlgorithm: 'SHA256' }),
-          through,
-        ),
-      )
-      const first = Errors.find((error) => error.Code !== 'NoSuchKey' && !isAboutLock(error))
-      if (first !== undefined)
-        throw Object.assign(new Error(first.Message ?? ''), { name: first.Code ?? 'InternalError' })
-      return Errors.filter(isAboutLock).flatMap(({ Key }) => this.#keyIn(Key) ?? [])
-    })
   }
 
   async *#objects(prefix: string, signal: AbortSignal | undefined): AsyncGenerator<ListedObject> {
