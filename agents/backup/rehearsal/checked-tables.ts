@@ -18,7 +18,8 @@ const others = ['mysql', 'sys', 'performance_schema', 'information_schema', 'reg
 
 /**
  * Has the server check every table of applications, and counts their rows: the server reads each page of each index.
- * Throws with the server's words where a table is not as it should be.
+ * Throws with the server's words where a table is not as it should be, and where the server did not look into a table:
+ * an unchecked table proves nothing.
  */
 export async function checkTables(
   server: Pick<ThrowAwayServer, 'query'>,
@@ -43,21 +44,31 @@ export function quoted({ inSchema, name }: TableName): string {
 
 async function checkTable(server: Pick<ThrowAwayServer, 'query'>, table: string): Promise<number> {
   const said = await server.query(`CHECK TABLE ${table}`)
-  const complaints = said.filter((row) => !isGood(row)).map((row) => wordIn(row, 'Msg_text'))
+  const complaints = said.filter((row) => !isGood(row) && !isRemark(row))
   if (complaints.length > 0)
-    throw new RegentError('REGENT_REFUSED', say`table ${text(table)} is not whole: ${text(complaints.join('; '))}`)
+    throw new RegentError('REGENT_REFUSED', say`table ${text(table)} is not whole: ${text(wordsIn(complaints))}`)
+  if (!said.some(isGood)) throw unchecked(table, wordsIn(said) || 'the server said nothing of that')
   const [counted] = await server.query(`SELECT COUNT(*) AS rows_there FROM ${table}`)
-  return Number(counted?.['rows_there'])
+  if (counted === undefined) throw unchecked(table, 'the server did not count its rows')
+  return Number(counted['rows_there'])
 }
 
-/** `note` and `info` say nothing bad; the last row says that all is well. */
+function unchecked(table: string, why: string): RegentError {
+  return new RegentError('REGENT_REFUSED', say`table ${text(table)} was not checked: ${text(why)}`)
+}
+
+/** Of an engine that cannot check a table a remark is all that comes. */
+function isRemark(row: AnsweredRow): boolean {
+  return /^(?:note|info)$/.test(wordIn(row, 'Msg_type'))
+}
+
+/** Only this row says that the server has looked into the table. */
 function isGood(row: AnsweredRow): boolean {
-  const type = wordIn(row, 'Msg_type')
-  return (
-    type === 'note' ||
-    type === 'info' ||
-    (type === 'status' && /^(OK|Table is already up to date)$/.test(wordIn(row, 'Msg_text')))
-  )
+  return wordIn(row, 'Msg_type') === 'status' && /^(?:OK|Table is already up to date)$/.test(wordIn(row, 'Msg_text'))
+}
+
+function wordsIn(rows: readonly AnsweredRow[]): string {
+  return rows.map((row) => wordIn(row, 'Msg_text')).join('; ')
 }
 
 function wordIn(row: AnsweredRow, name: string): string {
