@@ -132,6 +132,7 @@ export class ScriptedServer implements ServerPort {
   readonly clearFilters = async (): Promise<void> => void this.calls.push('clearFilters')
   stillView: ServerPort['stillView'] = async () => ({
     gtids: this.state.executed,
+    there: [],
     query: async () => [],
     end: () => undefined,
   })

@@ -92,8 +92,9 @@ export interface ServerPort {
   /**
    * What a replica holds at one moment: its applier rests for an instant, and goes on. Rejects with `REGENT_BUSY` where
    * somebody else starts the applier meanwhile.
+   * @param select is answered while the applier rests, and names what no transaction keeps, such as the tables
    */
-  stillView(): Promise<StillView>
+  stillView(select: string): Promise<StillView>
   /** Resolves to true when `set` is executed, false after `waitMs`. */
   waitExecuted(set: GtidText, waitMs: number): Promise<boolean>
   /** The same for as long as an applier goes on: resolves to false once none has for `stalledMs`. */
@@ -300,6 +301,8 @@ export function replicationUser(instance: InstanceName): string {
 /** A transaction that sees what `gtids` name and nothing later, until it is ended. */
 export interface StillView {
   readonly gtids: GtidText
+  /** The answer of the same moment. */
+  readonly there: readonly AnsweredRow[]
   /**
    * Rows of one SELECT. No table stays locked afterwards. Rejects with `REGENT_SERVER_ERROR`, for one where the table
    * was changed meanwhile, or `REGENT_SERVER_DOWN`.

@@ -173,7 +173,7 @@ export function createSqlServer(
     setStoppedOptions: (waitMs) => replication.setStoppedOptions(waitMs),
     forgetSource: () => replication.forgetSource(),
     clearFilters: () => replication.clearFilters(),
-    stillView: () => stillView(replication, () => copying.alone()),
+    stillView: (select) => stillView(replication, () => copying.alone(), select),
     waitExecuted: (set, waitMs) => replication.waitExecuted(set, waitMs),
     waitApplied: (set, stalledMs) => replication.waitApplied(set, stalledMs),
     waitReceived: (set, waitMs) => replication.waitReceived(set, waitMs),

@@ -39,7 +39,10 @@ async function agentOn(machine: Machine, store: MemoryStore, asked: string | nul
     createVolume(anAgentConfig({ volume: machine.path }), () => 0, disk),
     ['hasRehearsalFolder', 'freshRehearsalFolder', 'unpackInto', 'dropRehearsalFolder'],
   )
-  const parts = { ...(await testParts(new ScriptedServer(state), { volume })), file: life.living(stored, ['update']) }
+  const server = new ScriptedServer(state)
+  const there = [{ inSchema: 'app', name: 'orders' }]
+  server.stillView = async () => ({ gtids: state.executed, there, query: async () => [], end: () => undefined })
+  const parts = { ...(await testParts(server, { volume })), file: life.living(stored, ['update']) }
   const throwAway = throwAwayOn(machine, life)
   const reading = { ...life.storing(store), get: (of: string) => life.reading(store.get(of)) }
   const rehearsing = new Rehearsing(parts, { lineage, throwAway, open: async () => ({ store: reading, key: null }) })

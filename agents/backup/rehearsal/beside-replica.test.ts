@@ -9,7 +9,7 @@ import type { ThrowAwayServer } from '#agents/ports/throw-away.ts'
 import { aServerState, primaryOfEpoch3, replicaOfEpoch3, ScriptedServer, testParts } from '#agents/testing.ts'
 import { compareWithReplica } from './beside-replica.ts'
 
-const tables = ['orders', 'people'].map((name) => ({ inSchema: 'app', name }))
+const tablesOf = (names: readonly string[]) => names.map((name) => ({ inSchema: 'app', name }))
 const sums = { n: 3, x: '7', s: '9' }
 
 interface Given {
@@ -17,6 +17,8 @@ interface Given {
   readonly assignment?: typeof replicaOfEpoch3 | typeof primaryOfEpoch3
   readonly restoredAt?: string
   readonly onReplica?: StillView['query']
+  readonly restoredTables?: readonly string[]
+  readonly replicaTables?: readonly string[]
   readonly storeSays?: string
 }
 
@@ -26,16 +28,23 @@ async function compared({
   assignment = replicaOfEpoch3,
   restoredAt = '1-9',
   onReplica = async () => [sums],
+  restoredTables = ['orders', 'people'],
+  replicaTables = ['orders', 'people'],
   storeSays,
 }: Given = {}) {
   let [nowMs, ended] = [0, 0]
   const own = new ScriptedServer(aServerState())
-  own.stillView = async () => ({ gtids: `${sourceA}:1-9`, query: onReplica, end: () => void (ended += 1) })
+  own.stillView = async () => ({
+    ...{ gtids: `${sourceA}:1-9`, there: tablesOf(replicaTables), query: onReplica, end: () => void (ended += 1) },
+  })
   const parts = await testParts(own)
   Object.assign(parts, { config: { ...parts.config, mode } })
   await parts.file.update({ promise: 3, assignment })
   const query = async (statement: string) => {
     if (statement.includes('gtid_executed')) return [{ executed: `${sourceA}:${restoredAt}` }]
+    if (statement.startsWith('SELECT TABLE_SCHEMA')) return tablesOf(restoredTables)
+    const table = /`app`\.`(\w+)`/.exec(statement)?.[1] ?? ''
+    if (!restoredTables.includes(table)) throw new RegentError('REGENT_SERVER_ERROR', say`no table ${table}`)
     return statement.startsWith('SHOW COLUMNS') ? [{ Field: 'id' }] : [sums]
   }
   const server = { query } as unknown as ThrowAwayServer
@@ -43,7 +52,7 @@ async function compared({
   const store = new MemoryStore()
   if (storeSays !== undefined) store.get = store.list = () => failing(say`${storeSays}`)
   const timers = { sleep: async (ms: number) => void (nowMs += ms) }
-  const found = await compareWithReplica(parts, { server, plan, folder: '' }, tables, {
+  const found = await compareWithReplica(parts, { server, plan, folder: '' }, {
     ...{ store, key: null, spares: true, progress: () => undefined },
     signal: new AbortController().signal,
     world: { clock: { monotonicMs: () => nowMs }, timers },
@@ -63,6 +72,21 @@ describe('A restored server', () => {
   it('of which one table differs is named with that table', async () => {
     const onReplica = async (select: string) => [select.includes('people') ? { ...sums, n: 4 } : sums]
     await expect(compared({ onReplica })).rejects.toThrow(/^table app.people .* 3 rows .* 4 rows/)
+  })
+
+  it('without a table of the replica beside, or with another one, is named with that table', async () => {
+    await expect(compared({ restoredTables: ['orders'] })).rejects.toThrow(
+      'table app.people is on the replica at the same transactions, and is not restored',
+    )
+    await expect(compared({ replicaTables: ['people'] })).rejects.toThrow(
+      'table app.orders is restored, and is not on the replica at the same transactions',
+    )
+    expect(await compared({ restoredTables: [], replicaTables: [] })).toMatchObject({ compared: 0 })
+  })
+
+  it('is compared by the tables of that moment: what was dropped since the check is no failure', async () => {
+    const left = { restoredTables: ['people'], replicaTables: ['people'] }
+    expect(await compared(left)).toEqual({ compared: 1, whyNot: '', ended: 1 })
   })
 
   it('is not compared by a table that one side cannot read', async () => {

@@ -7,8 +7,8 @@ import type { Parts } from '#agents/instance/parts.ts'
 import type { StillView } from '#agents/ports/server.ts'
 import type { ThrowAwayServer } from '#agents/ports/throw-away.ts'
 import { executedBy } from '../rebuild/applying.ts'
-import type { TableName } from './checked-tables.ts'
-import { compareTables } from './compared-tables.ts'
+import { tablesIn, tablesStatement } from './checked-tables.ts'
+import { compareTables, requireSameTables } from './compared-tables.ts'
 import { replay, type RebuildTools } from '../rebuild/rebuild.ts'
 
 /** The sender ships every few seconds what the primary executes. */
@@ -30,13 +30,12 @@ export interface RestoredServer {
 
 /**
  * Compares a restored server with the replica beside. The replica shows the content of one moment. The restored server
- * replays the archive to the same transactions. Each table must then have the same rows. Throws where a table has other
- * rows.
+ * replays the archive to the same transactions. Then both must have the same tables, and each table the same rows.
+ * Throws where one does not.
  */
 export async function compareWithReplica(
   { server: own, config, file }: Pick<Parts, 'server' | 'config' | 'file'>,
   restored: RestoredServer,
-  tables: readonly TableName[],
   tools: RebuildTools,
 ): Promise<Compared> {
   if (config.mode === 'group')
@@ -45,24 +44,22 @@ export async function compareWithReplica(
     return { compared: 0, whyNot: say`no replica is beside that could rest between two transactions` }
   if (restored.plan.unsigned !== undefined)
     return { compared: 0, whyNot: say`what the archive has behind that is not signed` }
-  const view = await own.stillView().catch((error: unknown) => describeError(error))
+  const view = await own.stillView(tablesStatement).catch((error: unknown) => describeError(error))
   if (typeof view === 'string') return { compared: 0, whyNot: say`the replica showed nothing: ${text(view)}` }
   try {
-    return await compareWithView(view, restored, tables, tools)
+    return await compareWithView(view, restored, tools)
   } finally {
     view.end()
   }
 }
 
-async function compareWithView(
-  view: StillView,
-  restored: RestoredServer,
-  tables: readonly TableName[],
-  tools: RebuildTools,
-): Promise<Compared> {
+async function compareWithView(view: StillView, restored: RestoredServer, tools: RebuildTools): Promise<Compared> {
   const wanted = parseGtidSet(view.gtids)
   const whyNot = await replayUpTo(wanted, restored, tools)
   if (whyNot !== '') return { compared: 0, whyNot }
+  // The replay to the replica's moment makes and drops tables: those of the check are those of an earlier moment.
+  const tables = tablesIn(await restored.server.query(tablesStatement))
+  requireSameTables(tables, tablesIn(view.there))
   const progress = (done: number, all: number) => tools.progress(say`${done} of ${all} tables are compared`, 100)
   const compared = await compareTables(restored.server, view, tables, progress)
   return { compared, whyNot: compared === 0 ? say`no table could be read on both sides` : '' }

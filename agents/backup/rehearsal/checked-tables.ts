@@ -16,6 +16,11 @@ export interface CheckedTables {
 /** Schemas of the server itself, and that of Regent, which makes its own anew. */
 const others = ['mysql', 'sys', 'performance_schema', 'information_schema', 'regent']
 
+/** Asks for every table of applications. */
+export const tablesStatement =
+  'SELECT TABLE_SCHEMA AS inSchema, TABLE_NAME AS name FROM information_schema.TABLES ' +
+  `WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN (${others.map(literal).join(', ')}) ORDER BY 1, 2`
+
 /**
  * Has the server check every table of applications, and counts their rows: the server reads each page of each index.
  * Throws with the server's words where a table is not as it should be, and where the server did not look into a table:
@@ -25,17 +30,18 @@ export async function checkTables(
   server: Pick<ThrowAwayServer, 'query'>,
   progress: (checked: number, all: number) => void,
 ): Promise<CheckedTables> {
-  const found = await server.query(
-    'SELECT TABLE_SCHEMA AS inSchema, TABLE_NAME AS name FROM information_schema.TABLES ' +
-      `WHERE TABLE_TYPE = 'BASE TABLE' AND TABLE_SCHEMA NOT IN (${others.map(literal).join(', ')}) ORDER BY 1, 2`,
-  )
-  const tables = found.map((row) => ({ inSchema: wordIn(row, 'inSchema'), name: wordIn(row, 'name') }))
+  const tables = tablesIn(await server.query(tablesStatement))
   let rows = 0
   for (const [at, table] of tables.entries()) {
     progress(at, tables.length)
     rows += await checkTable(server, quoted(table))
   }
   return { tables, rows }
+}
+
+/** The tables that an answer to `tablesStatement` names. */
+export function tablesIn(rows: readonly AnsweredRow[]): readonly TableName[] {
+  return rows.map((row) => ({ inSchema: wordIn(row, 'inSchema'), name: wordIn(row, 'name') }))
 }
 
 export function quoted({ inSchema, name }: TableName): string {

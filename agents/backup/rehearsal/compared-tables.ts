@@ -10,6 +10,27 @@ type Asked = Pick<ThrowAwayServer, 'query'>
 /** The longest time of a SELECT: replicated DDL of a table waits for the SELECT that reads the table on the replica. */
 const longestMs = 600_000
 
+/** Throws where a server that was restored and a replica have other tables at the same transactions. */
+export function requireSameTables(restored: readonly TableName[], replica: readonly TableName[]): void {
+  const [here, there] = [restored, replica].map((tables) => new Set(tables.map(quoted)))
+  const lacking = replica.find((table) => here?.has(quoted(table)) !== true)
+  if (lacking !== undefined)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      say`table ${named(lacking)} is on the replica at the same transactions, and is not restored`,
+    )
+  const alien = restored.find((table) => there?.has(quoted(table)) !== true)
+  if (alien !== undefined)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      say`table ${named(alien)} is restored, and is not on the replica at the same transactions`,
+    )
+}
+
+function named({ inSchema, name }: TableName) {
+  return text(`${inSchema}.${name}`)
+}
+
 /**
  * Compares tables on a restored server with those on a replica, both at the same transactions: number of rows, and sums
  * over the checksums of all their columns. Throws where one table differs.
@@ -29,11 +50,10 @@ export async function compareTables(
     const select = sumsOf(table, await columnsOf(restored, table))
     const [there, here] = [await answered(replica, select), await answered(restored, select)]
     if (there === null || here === null) continue
-    const name = text(`${table.inSchema}.${table.name}`)
     if (there !== here)
       throw new RegentError(
         'REGENT_REFUSED',
-        say`table ${name} is restored otherwise than a replica has it at the same transactions: ${here} restored, ${there} on the replica`,
+        say`table ${named(table)} is restored otherwise than a replica has it at the same transactions: ${here} restored, ${there} on the replica`,
       )
     compared += 1
   }

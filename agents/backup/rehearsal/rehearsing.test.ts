@@ -4,6 +4,8 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { RegentError } from '#common/errors/errors.ts'
+import { say } from '#common/sentence/sentence.ts'
 import { MemoryStore } from '#object-store/testing-store.ts'
 import { keyOf } from '#backup/objects/object-key.ts'
 import { manifestText, parseManifest, signedText, type Manifest } from '#backup/objects/manifest.ts'
@@ -47,6 +49,7 @@ async function aRehearser(
   const server = new ScriptedServer({ ...aServerState(), readOnly: true, superReadOnly: true, offlineMode: false })
   server.stillView = async () => ({
     gtids: server.state.executed,
+    there: [{ inSchema: 'app', name: 'orders' }],
     query: async () => [{ n: 42, ...sums }],
     end: () => undefined,
   })
@@ -230,6 +233,29 @@ describe('A rehearsal', () => {
     expect(stage).toBe('failed')
     expect(sentence).toMatch(/^table app.orders .* 42 rows with sums 7\/9 restored, .* 8\/9 on the replica$/)
     expect(replica.store.objects.has(verified)).toBe(false)
+  })
+
+  it('goes on where a table was dropped since the check, on both sides', async () => {
+    const replica = await aRehearser(good)
+    const gone = (): never => {
+      throw new RegentError('REGENT_SERVER_ERROR', say`there is no such table`)
+    }
+    const view = { gtids: aServerState().executed, there: [], query: async () => gone(), end: () => undefined }
+    Object.assign(replica.parts.server, { stillView: async () => view })
+    const { throwAway } = replica.port
+    const start = throwAway.start.bind(throwAway)
+    throwAway.start = async (...how) => {
+      const server = await start(...how)
+      let isChecked = false
+      const query = async (statement: string) => {
+        isChecked ||= statement.includes('gtid_executed')
+        if (isChecked && statement.startsWith('SHOW COLUMNS')) return gone()
+        return isChecked && statement.startsWith('SELECT TABLE_SCHEMA') ? [] : server.query(statement)
+      }
+      return { ...server, query }
+    }
+    expect(await rehearsed(replica)).toMatchObject({ stage: 'done' })
+    expect(String(replica.store.objects.get(verified))).toContain('no table could be read on both sides')
   })
 
   it('for which the volume has no room begins nothing', async () => {

@@ -19,12 +19,13 @@ const look = `SELECT @@GLOBAL.gtid_executed AS executed, (SELECT COUNT(*) FROM p
 export async function stillView(
   replication: Pick<ReplicationSql, 'stopApplier' | 'startApplier'>,
   open: () => Promise<SqlConnection>,
+  select: string,
 ): Promise<StillView> {
   const connection = await open()
   try {
-    const gtids = await gtidsWhileStill(replication, connection)
+    const seen = await seenWhileStill(replication, connection, select)
     return {
-      gtids,
+      ...seen,
       query: (select) => withoutLocks(connection, select),
       end: () => connection.destroy(),
     }
@@ -34,17 +35,20 @@ export async function stillView(
   }
 }
 
-async function gtidsWhileStill(
+async function seenWhileStill(
   replication: Pick<ReplicationSql, 'stopApplier' | 'startApplier'>,
   connection: SqlConnection,
-): Promise<string> {
+  select: string,
+): Promise<Pick<StillView, 'gtids' | 'there'>> {
   try {
     await replication.stopApplier()
+    // Before the transaction, which would keep what the answer locks.
+    const there = await connection.query(select)
     for (const statement of begin) await connection.query(statement)
     const [row] = await connection.query(look)
     if (numberOf(row, 'applying') > 0)
       throw new RegentError('REGENT_BUSY', say`the applier was started while it had to rest`)
-    return gtidsOf(row, 'executed')
+    return { gtids: gtidsOf(row, 'executed'), there }
   } finally {
     await replication.startApplier()
   }

@@ -1,6 +1,6 @@
 import type { GroupPort } from '#agents/ports/group.ts'
 import { say } from '#common/sentence/sentence.ts'
-import { replicationUser, type ServerPort, type StillView } from '#agents/ports/server.ts'
+import { replicationUser, type ServerPort } from '#agents/ports/server.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import { unionOf } from '#topology/snapshot/holdings.ts'
@@ -13,6 +13,7 @@ import type { SeededRandom } from '../seeded-random.ts'
 import type { VirtualTime } from '../virtual-time.ts'
 import type { Mysqld } from './mysqld.ts'
 import type { CommitAnswer } from './semi-sync-source.ts'
+import { noTablesAt } from './still-view.ts'
 
 interface Ports {
   readonly time: VirtualTime
@@ -139,8 +140,7 @@ export class SimulatedServer implements ServerPort {
 
   clearFilters = (): Promise<void> => this.#ask((server) => void (server.isFiltered = false))
 
-  stillView = (): Promise<StillView> =>
-    this.#ask(({ folder }) => ({ gtids: folder.executed.toString(), query: async () => [], end: () => undefined }))
+  stillView: ServerPort['stillView'] = () => this.#ask(({ folder }) => noTablesAt(folder.executed))
 
   waitExecuted: ServerPort['waitExecuted'] = async (set, waitMs) => {
     await this.#ask(() => undefined)
