@@ -2,6 +2,7 @@ import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Heard } from '#common/sentence/sentence.ts'
 import { describe, expect, it } from 'vitest'
+import { backupName } from '#backup/objects/backup-name.ts'
 import { keyOf } from '#backup/objects/object-key.ts'
 import { manifestText } from '#backup/objects/manifest.ts'
 import { aManifest, sourceA } from '#backup/objects/testing.ts'
@@ -102,9 +103,26 @@ describe('Retention', () => {
   it('removes a run that did not finish also while no backup is whole: that run may be what fills the store', async () => {
     const store = fiveBackups()
     for (const key of store.objects.keys()) if (key.endsWith('manifest.json')) store.objects.delete(key)
-    const { turn } = await retaining(store)
+    // A full store takes nothing newer, by which the age of the run would be known.
+    store.modifiedMs.clear()
+    const { turn, later } = await retaining(store)
     await turn()
+    await later(12 * hourMs)
+    expect(store.objects.size).toBeGreaterThan(1)
+    await later(12 * hourMs)
     expect([...store.objects.keys()]).toEqual(['shop/owner.json'])
+  })
+
+  it('takes no run that is under way for one that did not finish, however far ahead the clock of the primary is', async () => {
+    const store = fiveBackups()
+    store.modifiedMs.clear()
+    const { turn, later } = await retaining(store)
+    const begun = keyOf({ kind: 'begun', cluster: 'shop', name: backupName(firstMs - hourMs) })
+    for (let hours = 0; hours < 48; hours += 6) {
+      store.modifiedMs.set(begun, hours + 1)
+      await (hours === 0 ? turn() : later(6 * hourMs))
+    }
+    expect(store.objects.has(begun)).toBe(true)
   })
 
   it('gives up what no writer ended, of backups and of the archive, once that is a day old', async () => {

@@ -1,5 +1,6 @@
 import { carryOut } from '#backup/retention/carry-out.ts'
-import { stillWritingMs, planRetention } from '#backup/retention/plan-retention.ts'
+import { planRetention, unfinishedBeforeMs } from '#backup/retention/plan-retention.ts'
+import { StandingRuns } from '#backup/retention/standing-runs.ts'
 import { prefixOf } from '#backup/objects/object-key.ts'
 import { whyNotOwner } from '#backup/objects/owner.ts'
 import type { KeyRing } from '#backup/keys/key-ring.ts'
@@ -48,6 +49,7 @@ export class RetentionWatch implements Watch {
   #sweptFor: string | null = null
   #notBeforeMs = -Infinity
   #trouble = ''
+  readonly #runs = new StandingRuns()
 
   constructor(parts: Parts, port: StoresPort | null) {
     this.#parts = parts
@@ -101,8 +103,9 @@ export class RetentionWatch implements Watch {
     const owner = await ownerOf(store, cluster, { signal })
     // Nobody claimed the folder, or another cluster did. Nothing in such a folder is this cluster's.
     if (owner === null || whyNotOwner(owner, cluster, lineage) !== '') return
-    const { stock, whyNot } = await readStock(store, cluster, { key, signal })
+    const { stock: read, whyNot } = await readStock(store, cluster, { key, signal })
     if (whyNot !== '') return notices.add('BackupsKept', whyNot)
+    const stock = { ...read, standing: this.#runs.seen(read, world.clock.monotonicMs()) }
     const nowMs = world.clock.wallMs()
     const remove = async (item: Item): Promise<readonly string[]> => {
       signal.throwIfAborted()
@@ -112,7 +115,7 @@ export class RetentionWatch implements Watch {
     }
     const planned = planRetention(stock, task.retention, nowMs)
     if ((await carryOut({ planned, stock }, remove, () => this.#mayDelete(task))) === null) return
-    await store.dropUnfinished(prefixOf.cluster(cluster), nowMs - stillWritingMs, { signal })
+    await store.dropUnfinished(prefixOf.cluster(cluster), unfinishedBeforeMs(stock.objects, nowMs), { signal })
   }
 
   #tell(item: Item, locked: readonly string[]): void {

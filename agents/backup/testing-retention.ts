@@ -28,6 +28,8 @@ export const pieceBehind = (at: number) =>
     piece: aPiece({ from: at * 100 + 1, to: (at + 1) * 100, preceding: at * 100 }),
   })
 
+export const ownerKey = keyOf({ kind: 'owner', cluster: 'shop' })
+
 export function putText(store: MemoryStore, key: string, text: string): void {
   store.objects.set(key, Buffer.from(text))
 }
@@ -44,7 +46,9 @@ export function putManifest(store: MemoryStore, at: number, gtids?: string): voi
 export function fiveBackups(whose = lineage): MemoryStore {
   const store = new MemoryStore()
   const owner = { formatVersion: 1, cluster: 'shop', claimedAtMs: 0, lineage: whose } as const
-  putText(store, keyOf({ kind: 'owner', cluster: 'shop' }), ownerText(owner))
+  putText(store, ownerKey, ownerText(owner))
+  // By the store's clock everything else is old.
+  store.modifiedMs.set(ownerKey, firstMs + 100 * hourMs)
   for (const at of all) {
     const name = nameOf(at)
     putText(store, keyOf({ kind: 'begun', cluster: 'shop', name }), '{}')

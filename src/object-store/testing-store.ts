@@ -7,6 +7,8 @@ export class MemoryStore implements ObjectStore {
   readonly address = 'memory'
   readonly objects = new Map<string, Buffer>()
   readonly locked = new Set<string>()
+  /** Times of objects; 0 where a test says none. */
+  readonly modifiedMs = new Map<string, number>()
   /** Throws in place of a write that a test does not let through. */
   beforeWrite: (key: string) => void = () => undefined
 
@@ -34,7 +36,7 @@ export class MemoryStore implements ObjectStore {
 
   async *list(prefix: string) {
     for (const [key, { length }] of [...this.objects].toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      if (key.startsWith(prefix)) yield { key, bytes: length, modifiedMs: 0 }
+      if (key.startsWith(prefix)) yield { key, bytes: length, modifiedMs: this.modifiedMs.get(key) ?? 0 }
   }
 
   async delete(keys: readonly string[]): Promise<readonly string[]> {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { BackUp } from '#agents/backup/back-up.ts'
 import { aFolder, lineage, mebibyte, said } from '#agents/backup/testing-backups.ts'
-import { putProof, retaining } from '#agents/backup/testing-retention.ts'
+import { ownerKey, putProof, retaining } from '#agents/backup/testing-retention.ts'
 import { freshState, StoredStateFile } from '#agents/instance/stored-state.ts'
 import { LeftoverCopy } from '#agents/lifecycle/mysql/data-dump.ts'
 import {
@@ -88,6 +88,7 @@ async function retains(store: MemoryStore): Promise<void> {
     retention: { last: 1, days: 0, weeks: 0 },
     archive: { everySeconds: 0 },
   }
+  store.modifiedMs.set(ownerKey, Date.parse('2026-11-29T04:00:00Z'))
   await (await retaining(store, { task, wallMs: Date.parse('2026-11-29T04:00:00Z') })).turn()
 }
 

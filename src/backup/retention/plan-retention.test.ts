@@ -7,7 +7,7 @@ import { chainFrom } from '../archive/chain.ts'
 import { historyOf, type Archive } from '../archive/history.ts'
 import { keyOf, parseKey } from '../objects/object-key.ts'
 import type { Manifest } from '../objects/manifest.ts'
-import { describeSweep, planRetention, stillWritingMs } from './plan-retention.ts'
+import { describeSweep, planRetention, stillWritingMs, unfinishedBeforeMs } from './plan-retention.ts'
 import type { Retention } from './retention-rules.ts'
 import type { Stock, Sweep } from './sweep.ts'
 import { aManifest, aPiece, sourceA, startMs } from '../objects/testing.ts'
@@ -113,7 +113,12 @@ describe('of whole backups', () => {
 describe('of runs that did not end', () => {
   const parts = (modifiedMs: number) =>
     [1, 2].map((part) => object(keyOf({ kind: 'part', cluster: 'shop', name: backup(50).name, part }), modifiedMs))
-  const stock = (modifiedMs: number): Stock => ({ ...stockOf({}), objects: parts(modifiedMs) })
+  const name = backup(50).name
+  /** @param newestMs the time of the newest object that the store has besides */
+  const stock = (modifiedMs: number, newestMs = now): Stock => ({
+    ...stockOf({}),
+    objects: [...parts(modifiedMs), object(keyOf({ kind: 'owner', cluster: 'shop' }), newestMs)],
+  })
 
   it('what may still be written stays', () => {
     const sweep = planRetention(stock(now - stillWritingMs + 1), rule, now)
@@ -122,6 +127,24 @@ describe('of runs that did not end', () => {
     expect(said(planRetention(stock(now + hour), rule, now).keep)[0]).toContain(
       'its newest object is less than a minute old',
     )
+  })
+
+  it('what is under way stays, however far ahead the clock of the reader is', () => {
+    const begun = stock(now - hour, now - 60_000)
+    const sweep = planRetention(begun, rule, now + 100 * stillWritingMs)
+    expect(sweep.delete).toEqual([])
+    expect(said(sweep.keep)).toEqual([`run ${name} may still be writing: its newest object is 59 min old`])
+    expect(unfinishedBeforeMs(begun.objects, now + 100 * stillWritingMs)).toBe(now - 60_000 - stillWritingMs)
+    expect(unfinishedBeforeMs(begun.objects, now - hour)).toBe(now - hour - stillWritingMs)
+    expect(unfinishedBeforeMs([], now)).toBe(-Infinity)
+  })
+
+  it('a run of any number of parts is sorted', () => {
+    const many = Array.from({ length: 200_000 }, (_, at) =>
+      object(keyOf({ kind: 'part', cluster: 'shop', name, part: at + 1 }), now - 2 * stillWritingMs),
+    )
+    const all = { ...stock(now), objects: [...many, ...stock(0).objects.slice(2)] }
+    expect(planRetention(all, rule, now).delete).toMatchObject([{ kind: 'leftover', bytes: 2_000_000 }])
   })
 
   it('what is older is a leftover, and goes', () => {

@@ -15,6 +15,8 @@ export interface Stock {
   readonly verified: ReadonlySet<BackupName>
   /** Backups with a proof beside them that nobody need believe. */
   readonly claimed?: ReadonlySet<BackupName>
+  /** Runs to which nothing was written for a day, as a watcher has seen. */
+  readonly standing?: ReadonlySet<BackupName>
 }
 
 /** Objects that have one fate, for one reason. */

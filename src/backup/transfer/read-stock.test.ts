@@ -56,6 +56,7 @@ it('What was verified before there was a key stays until something is signed', a
   const store = aStore()
   verify(store, first, null)
   store.objects.set(keyOf({ kind: 'verified', cluster: 'shop', name: '20200101T000000Z' }), Buffer.from('nonsense'))
+  store.modifiedMs.set(keyOf({ kind: 'manifest', cluster: 'shop', name: third.name }), startMs)
   expect(await kept(store)).toEqual([
     `backup ${first.name} is the newest of which it is said that it was verified, which no key signed`,
     newest,

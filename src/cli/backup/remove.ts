@@ -1,5 +1,5 @@
 import { carryOut, type SweepPlan } from '#backup/retention/carry-out.ts'
-import { describeSweep, planRetention, whyStillWriting } from '#backup/retention/plan-retention.ts'
+import { describeSweep, planRetention, storeNowMs, whyStillWriting } from '#backup/retention/plan-retention.ts'
 import { parseKey } from '#backup/objects/object-key.ts'
 import { sumOf, type Item, type Known, type Stock } from '#backup/retention/sweep.ts'
 import { keyOfStore } from '#backup/transfer/read-key-file.ts'
@@ -36,7 +36,7 @@ export async function deleteBackup(io: Io, name: string, options: RemoveOptions)
     if (known.length === 0)
       throw new RegentError('REGENT_NOT_FOUND', say`${store.address} has no backup ${name} of ${cluster}`)
     const kept = whyKept(name, stock)
-    const why = kept === '' ? whyRunning(name, known) : say`backup ${name} ${kept}`
+    const why = kept === '' ? whyRunning(name, known, stock) : say`backup ${name} ${kept}`
     if (why !== '' && options.force !== true)
       throw new RegentError('REGENT_REFUSED', say`${why}: --force deletes that all the same`, { remedy: '' })
     const item: Item = {
@@ -96,8 +96,10 @@ export function whyKept(
 }
 
 /** Why it may be under way; '' where it ended, or where nothing was written for long. */
-function whyRunning(name: string, known: readonly Known[]): Said {
-  return known.some(({ key }) => key.kind === 'manifest') ? '' : whyStillWriting(name, known, Date.now())
+function whyRunning(name: string, known: readonly Known[], { objects }: Pick<Stock, 'objects'>): Said {
+  return known.some(({ key }) => key.kind === 'manifest')
+    ? ''
+    : whyStillWriting(name, known, storeNowMs(objects, Date.now()))
 }
 
 /** What the store locks is kept. */
