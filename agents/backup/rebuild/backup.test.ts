@@ -125,6 +125,19 @@ describe('A base backup', () => {
     expect(keysOf(store)).toEqual(['shop/owner.json', 'begun.json', 'part-000001'])
   })
 
+  it('whose parts vanish while the archive is read gets no manifest: the last look before that is at its parts', async () => {
+    const store = new MemoryStore()
+    const replica = await aReplica(store)
+    const list = store.list.bind(store)
+    store.list = (prefix) => {
+      if (prefix.endsWith('/binlog/')) store.objects.delete(`shop/base/${name}/part-000001`)
+      return list(prefix)
+    }
+    replica.backUp.begin(said)
+    expect(await ended(replica)).toMatchObject({ stage: 'failed' })
+    expect([...store.objects.keys()].filter((each) => each.endsWith('manifest.json'))).toEqual([])
+  })
+
   it('that is older than the beginning of the archive is good for its own moment, and that is said', async () => {
     const store = new MemoryStore()
     const source = '1cb8e8f7-e593-11f1-9151-02fc00000001'
