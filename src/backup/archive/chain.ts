@@ -6,7 +6,7 @@ import type { ArchivedEpoch, ArchivedPiece } from './history.ts'
 import type { Manifest } from '../objects/manifest.ts'
 import { moment } from '#common/sentence/moment.ts'
 import type { Opening } from '../objects/opening.ts'
-import type { Piece } from '../objects/piece-name.ts'
+import { isIn, type Piece } from '../objects/piece-name.ts'
 
 /** A piece to replay, and the new part of the piece: the rest is skipped. */
 export interface Step {
@@ -126,12 +126,18 @@ function forget(walk: Walk, history: GtidSet): void {
 
 /** @param later the epochs behind this epoch */
 function follow(walk: Walk, { opening, pieces }: ArchivedEpoch, later: readonly ArchivedEpoch[]): Hole | null {
-  for (const [at, { piece, gtids, ends }] of pieces.entries()) {
-    if (walk.have.contains(gtids)) continue
+  // The pieces of a chain and those that are left are the same together at each place: one answer is that of the epoch.
+  let mayLead: boolean | undefined
+  for (const [at, archived] of pieces.entries()) {
+    const { piece } = archived
+    if (isIn(walk.have, piece)) continue
     const place = walk.have.count()
     if (piece.preceding > place) return lackingBefore(walk, piece, opening)
-    const fresh = gtids.subtract(walk.have)
-    if (fresh.count() !== ends - place && !leadsOn(walk, pieces.slice(at), later)) return contradicting(walk, piece)
+    const fresh = archived.gtids.subtract(walk.have)
+    if (fresh.count() !== archived.ends - place) {
+      mayLead ??= leadsOn(walk, pieces.slice(at), later)
+      if (!mayLead) return contradicting(walk, piece)
+    }
     walk.steps.push({ piece, gtids: fresh })
     walk.have = walk.have.union(fresh)
   }

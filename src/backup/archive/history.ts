@@ -1,4 +1,5 @@
 import type { Said } from '#common/sentence/sentence.ts'
+import { distance } from '#topology/gtid/gtid-number.ts'
 import type { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Manifest } from '../objects/manifest.ts'
 import type { Opening } from '../objects/opening.ts'
@@ -47,7 +48,7 @@ export function historyOf({ openings, pieces }: Pick<Archive, 'openings' | 'piec
     epoch,
     opening: openingOf.get(epoch) ?? null,
     distrust: distrustOf.get(epoch) ?? '',
-    pieces: (piecesOf.get(epoch) ?? []).toSorted(inHistory).map(archived),
+    pieces: (piecesOf.get(epoch) ?? []).toSorted(inHistory).map((piece) => new Archived(piece)),
   }))
   return shipped.map((each, at) => withLater(each, shipped.slice(at + 1)))
 }
@@ -63,16 +64,39 @@ function withLater(epoch: ArchivedEpoch, later: readonly ArchivedEpoch[]): Archi
     const end = common.findLastIndex(({ gtids }) => opening?.gtids.contains(gtids) === true)
     common = common.slice(0, end + 1)
     const until = common.at(-1)?.ends ?? 0
-    return pieces.filter(({ ends }) => ends <= until)
+    return endingBy(pieces, until)
   })
   if (closing.length === 0) return epoch
   const all = [...epoch.pieces, ...closing]
   return { ...epoch, pieces: all.toSorted((one, other) => inHistory(one.piece, other.piece)) }
 }
 
-function archived(piece: Piece): ArchivedPiece {
-  const gtids = gtidsOf(piece)
-  return { piece, gtids, ends: piece.preceding + gtids.count() }
+/** The pieces, in the order of their places, that end by a place. No piece ends before its own beginning. */
+function endingBy(pieces: readonly ArchivedPiece[], until: number): readonly ArchivedPiece[] {
+  const found: ArchivedPiece[] = []
+  for (const archived of pieces) {
+    if (archived.piece.preceding >= until) break
+    if (archived.ends <= until) found.push(archived)
+  }
+  return found
+}
+
+/** The set is made when it is asked for: an archive has more pieces than an agent can keep sets. */
+class Archived implements ArchivedPiece {
+  readonly piece: Piece
+
+  constructor(piece: Piece) {
+    this.piece = piece
+  }
+
+  get gtids(): GtidSet {
+    return gtidsOf(this.piece)
+  }
+
+  get ends(): number {
+    const { preceding, from, to } = this.piece
+    return preceding + distance(from, to)
+  }
 }
 
 /**

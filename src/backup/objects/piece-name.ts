@@ -71,7 +71,12 @@ function isPossible({ firstMs, lastMs, from, to, preceding }: Piece): boolean {
 }
 
 export function gtidsOf({ source, from, to }: Pick<Piece, 'source' | 'from' | 'to'>): GtidSet {
-  return GtidSet.parse(`${source}:${from}-${to}`)
+  return GtidSet.range(source, from, to)
+}
+
+/** Whether a set has all transactions of a piece. Most pieces of an archive are asked this alone. */
+export function isIn(set: GtidSet, { source, from, to }: Pick<Piece, 'source' | 'from' | 'to'>): boolean {
+  return set.containsRange(source, from, to)
 }
 
 /** The order of pieces of one sender in its binlog: `binlog.1000000` comes after `binlog.999999`. */

@@ -4,7 +4,7 @@ import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { BackupName } from '../objects/backup-name.ts'
 import { chainFrom, latestOf, type Chain, type Step } from '../archive/chain.ts'
 import { goesBeyond, upToLast } from './gtid-sources.ts'
-import { historyOf, type Archive } from '../archive/history.ts'
+import { historyOf, type Archive, type ArchivedEpoch } from '../archive/history.ts'
 import type { Manifest } from '../objects/manifest.ts'
 import { moment } from '#common/sentence/moment.ts'
 import { whyNotPlain } from '../keys/plain.ts'
@@ -174,6 +174,26 @@ function whyNotTo(archive: Archive, ms: number): Sentence {
 type Way = (chain: Chain, gtids: GtidSet, began: readonly GtidSet[]) => readonly Step[] | null
 
 /**
+ * The lengths of a history at which a chain may reach these transactions, the longest first. A shorter history reaches
+ * more only where the epoch behind that began without them. And a history reaches nothing that none of its pieces has.
+ */
+export function lengthsToTry({ manifests, pieces }: Archive, history: readonly ArchivedEpoch[], gtids: GtidSet) {
+  const copied = manifests.reduce((left, manifest) => left.subtract(GtidSet.parse(manifest.gtids)), gtids)
+  if (!pieces.reduce((left, { source, from, to }) => left.subtract(GtidSet.range(source, from, to)), copied).isEmpty())
+    return []
+  let left = copied
+  const least = history.findIndex(({ pieces: ofEpoch }) => {
+    left = ofEpoch.reduce((some, piece) => some.subtract(piece.gtids), left)
+    return left.isEmpty()
+  })
+  return [...history.keys(), history.length].toReversed().filter((length) => {
+    const behind = history[length]
+    const isLost = behind?.opening?.gtids.contains(gtids) === false
+    return behind === undefined || (isLost && length > (copied.isEmpty() ? -1 : least))
+  })
+}
+
+/**
  * The plan looks also at histories that ended at a failover, after the newest history. Transactions that were shipped
  * and then lost can be had back by their GTIDs.
  */
@@ -181,7 +201,7 @@ function planByGtids(archive: Archive, gtids: GtidSet, way: Way): Plan | Refused
   const history = historyOf(archive)
   const began = history.flatMap(({ opening }) => opening?.gtids ?? [])
   const manifests = archive.manifests.toSorted((one, other) => other.endedAtMs - one.endedAtMs)
-  for (let epochs = history.length; epochs >= 0; epochs -= 1)
+  for (const epochs of lengthsToTry(archive, history, gtids))
     for (const manifest of manifests) {
       const chain = chainFrom(manifest, history.slice(0, epochs))
       const steps = way(chain, gtids, began)

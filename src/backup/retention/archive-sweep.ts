@@ -3,7 +3,7 @@ import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { BackupKey } from '../objects/object-key.ts'
 import type { Manifest } from '../objects/manifest.ts'
 import type { Opening } from '../objects/opening.ts'
-import { gtidsOf, type Piece } from '../objects/piece-name.ts'
+import { isIn, type Piece } from '../objects/piece-name.ts'
 import { sumOf, type Item, type Known, type Stock, type Sweep } from './sweep.ts'
 
 type PieceKey = Extract<BackupKey, { readonly kind: 'piece' }>
@@ -90,8 +90,8 @@ function isNeeded({ key }: InArchive, kept: readonly Kept[]): boolean {
   const epoch = key.kind === 'piece' ? key.piece.epoch : key.epoch
   // The opening of the epoch that a backup begins in is needed, and that of each later epoch.
   if (key.kind === 'opening') return kept.some((each) => epoch >= each.epoch)
-  const gtids = gtidsOf(key.piece)
-  return kept.some((each) => epoch >= each.epoch && !each.copied.contains(gtids))
+  const { piece } = key
+  return kept.some((each) => epoch >= each.epoch && !isIn(each.copied, piece))
 }
 
 function epochOf({ key }: InArchive): number {

@@ -5,7 +5,7 @@ import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Archive } from '../archive/history.ts'
 import { keyOf } from '../objects/object-key.ts'
 import type { Manifest } from '../objects/manifest.ts'
-import { gtidsOf, type Piece } from '../objects/piece-name.ts'
+import { gtidsOf, isIn, type Piece } from '../objects/piece-name.ts'
 import { isOfContent } from '../objects/stored-json.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { lookAtHead } from './piece-object.ts'
@@ -55,10 +55,13 @@ export async function believedBy(
   const openings = archive.openings.filter(({ epoch, gtids }) =>
     isWithin(gtids, () => keyOf({ kind: 'opening', cluster, epoch })),
   )
-  const beyond = archive.pieces.filter((piece) => !executed.contains(gtidsOf(piece)))
+  const beyond = archive.pieces.filter((piece) => !isIn(executed, piece))
   const signed = await signedOf(beyond, by)
   const pieces = archive.pieces.filter(
-    (piece) => signed.has(piece) || isWithin(gtidsOf(piece), () => keyOf({ kind: 'piece', cluster, piece })),
+    (piece) =>
+      isIn(executed, piece) ||
+      signed.has(piece) ||
+      isWithin(gtidsOf(piece), () => keyOf({ kind: 'piece', cluster, piece })),
   )
   return { archive: { manifests, openings, pieces }, doubted }
 }
