@@ -63,7 +63,7 @@ function unchecked(table: string, why: string): RegentError {
   return new RegentError('REGENT_REFUSED', say`table ${text(table)} was not checked: ${text(why)}`)
 }
 
-/** Of an engine that cannot check a table a remark is all that comes. */
+/** A remark is all that comes of an engine that cannot check a table. */
 function isRemark(row: AnsweredRow): boolean {
   return /^(?:note|info)$/.test(wordIn(row, 'Msg_type'))
 }

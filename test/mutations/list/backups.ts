@@ -78,8 +78,8 @@ export const backups: readonly Mutation[] = [
     rule: 'Retention keeps the binary logs that a kept backup needs.',
     heading,
     file: 'src/backup/retention/archive-sweep.ts',
-    find: 'kept.some((each) => epoch >= each.epoch && !each.copied.contains(gtids))',
-    replace: 'kept.every((each) => epoch >= each.epoch && !each.copied.contains(gtids))',
+    find: 'kept.some((each) => epoch >= each.epoch && !isIn(each.copied, piece))',
+    replace: 'kept.every((each) => epoch >= each.epoch && !isIn(each.copied, piece))',
     shownBy: retention,
   },
   {
