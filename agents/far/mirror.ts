@@ -66,6 +66,7 @@ export class Mirror {
   readonly #ports: Ports
   readonly #starts = new Starts()
   #headAfterMs = -Infinity
+  #noting: Promise<void> | undefined
   /** By path on the host. */
   readonly #cuts = new Map<string, Cut>()
   /** What each path was when all of it was here. */
@@ -88,8 +89,16 @@ export class Mirror {
     this.noteHead().catch(() => undefined)
   }
 
-  /** How the newest binlog begins: what is read of it one day must be of that very file. */
-  async noteHead(): Promise<void> {
+  /**
+   * Notes how the newest binlog begins: what is read of it one day must be of that very file. Whoever asks meanwhile
+   * waits for the same reading: the end of a later one says nothing of an earlier one.
+   */
+  noteHead(): Promise<void> {
+    this.#noting ??= this.#readHead().finally(() => (this.#noting = undefined))
+    return this.#noting
+  }
+
+  async #readHead(): Promise<void> {
     const { file } = this.#starts
     const [logs = []] = await this.#shownBy([this.#places.binlogIndex])
     const log = logs.findLast(({ path }) => binlogNumberIn(path) === file)
