@@ -435,6 +435,7 @@ export class ClusterLoop {
     if (observation.cluster !== this.#config.cluster) return
     this.#requests.heard(observation.instance)
     if (!this.#sightings.hear(observation, this.#ports.world.clock.monotonicMs())) return
+    this.#desk.heard(observation)
     if (this.leads && this.#incarnations.believes(observation, this.notes)) void this.#leases.confirm(observation)
     this.#sayWhoLeads(observation.instance)
     this.#on({ event: observation.stored.revision > (this.record?.revision ?? 0) ? 'heardNewer' : 'woken' })

@@ -31,6 +31,30 @@ it('The same order is not sent twice while it is under way, another one is', () 
   expect([desk.send(promise), desk.send(promise), desk.send(reseed)]).toEqual([true, false, true])
 })
 
+it('What an earlier run of an agent was told is under way no more, and its late answer says nothing', async () => {
+  const answers: ((value: never) => void)[] = []
+  const transport = { post: () => new Promise<never>((resolve) => answers.push(resolve)) }
+  const outcomes: unknown[] = []
+  const desk = new OrderDesk(
+    { world: realWorld, transport, timings: defaultTimings },
+    () => 'agent',
+    (outcome) => outcomes.push(outcome),
+  )
+  desk.heard({ instance: 'shop-1', agentRun: 'a' })
+  desk.send(reseed)
+  desk.heard({ instance: 'shop-1', agentRun: 'a' })
+  desk.heard({ instance: 'shop-10', agentRun: 'x' })
+  desk.heard({ instance: 'shop-10', agentRun: 'y' })
+  expect([...desk.inFlight.keys()]).toEqual(['shop-1'])
+  desk.heard({ instance: 'shop-1', agentRun: 'b' })
+  expect([...desk.inFlight.keys()]).toEqual([])
+  expect(desk.send(reseed)).toBe(true)
+  answers[0]?.({} as never)
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(outcomes).toEqual([])
+  expect([...desk.inFlight.keys()]).toEqual(['shop-1'])
+})
+
 it('Of several orders on their way to an instance, that it is to be seeded counts, whatever was sent after it', () => {
   const desk = deskOfSilence()
   desk.send(reseed)

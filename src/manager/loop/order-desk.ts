@@ -4,6 +4,7 @@ import type { Transport, World } from '#common/ports/ports.ts'
 import { orders, type OrderAnswer, type OrderName } from '#failover/protocol/order.ts'
 import type { Timings } from '#failover/protocol/timings.ts'
 import type { OrderAction } from '#failover/protocol/decision.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
 import type { Refusal } from '#failover/judge/situation.ts'
 
 /**
@@ -33,7 +34,8 @@ export class OrderDesk {
   readonly #timings: Timings
   readonly #addressOf: (instance: string) => string | undefined
   readonly #answered: (outcome: OrderOutcome) => void
-  readonly #flying = new Map<string, { order: string; sinceMs: number }>()
+  readonly #flying = new Map<string, { readonly order: string; readonly sinceMs: number }>()
+  readonly #runs = new Map<string, string>()
   readonly #answeredLast = new Map<string, { text: string; atMs: number }>()
   readonly #refused = new Map<string, Refusal & { readonly code: ErrorCode }>()
 
@@ -67,6 +69,17 @@ export class OrderDesk {
     return this.#refused
   }
 
+  /**
+   * What was sent to an earlier run of an agent is on its way no more. Where a machine crashed nothing tells the
+   * connection of that: a fetch would be waited for until its deadline, which is half an hour.
+   */
+  heard({ instance, agentRun }: Pick<Observation, 'instance' | 'agentRun'>): void {
+    const before = this.#runs.get(instance)
+    this.#runs.set(instance, agentRun)
+    if (before === undefined || before === agentRun) return
+    for (const key of this.#flying.keys()) if (key.startsWith(`${instance}/`)) this.#flying.delete(key)
+  }
+
   /** Sends unless the same is under way or was just refused. False when it was held back. */
   send(action: OrderAction): boolean {
     const address = this.#addressOf(action.to)
@@ -78,12 +91,17 @@ export class OrderDesk {
     const last = this.#answeredLast.get(key)
     const nowMs = this.#world.clock.monotonicMs()
     if (last?.text === text && nowMs - last.atMs < repeatPauseMs) return false
-    this.#flying.set(key, { order: action.kind, sinceMs: nowMs })
-    void this.#deliver(action, address, { key, text })
+    const flying = { order: action.kind, sinceMs: nowMs }
+    this.#flying.set(key, flying)
+    void this.#deliver(action, address, { key, text, flying })
     return true
   }
 
-  async #deliver(action: OrderAction, address: string, { key, text }: { key: string; text: string }): Promise<void> {
+  async #deliver(
+    action: OrderAction,
+    address: string,
+    { key, text, flying }: { key: string; text: string; flying: object },
+  ): Promise<void> {
     const { clock } = this.#world
     const began = clock.monotonicMs()
     let answer: OrderAnswer | null = null
@@ -100,6 +118,7 @@ export class OrderDesk {
       code = codeOf(thrown)
       error = `${code}: ${describeError(thrown)}`
     }
+    if (this.#flying.get(key) !== flying) return
     this.#answeredLast.set(key, { text, atMs: clock.monotonicMs() })
     this.#flying.delete(key)
     this.#count(action, { error, code })
