@@ -43,15 +43,18 @@ interface Lost {
   readonly isNameless: boolean
 }
 
-/** A member that promised forms the group anew: the member that holds what all hold, or the one that a person named. */
+/**
+ * A member that promised forms the group anew: the member that holds what all hold, or the one that a person named.
+ * Where that one lacks something, and no loss was accepted, nobody waits: the first leads, and that is the answer.
+ */
 export function formAnew(situation: Situation, promised: readonly Promised[], choice: Choice): FlowStep {
   const { record } = situation
-  const found = leaderOf(situation, promised, choice)
+  const found = leaderOf(situation, promised, choice) ?? leaderOfAll(situation, promised, choice)
   if (found === undefined || record.group === undefined)
     return step(whyNobodyLeads(situation, promised, choice), [], { blocked: true, revisitMs: 1_000 })
   const { leader, lost, leftOut, isOfTwo } = found
   const given = givenUp(lost, choice)
-  const why = whyThisLeads(found, given)
+  const why = say`${insteadOf(found, promised, choice)}${whyThisLeads(found, given)}`
   const keepsName = given === '' && leftOut.length === 0 && !isOfTwo
   const next = nextRecord(record, {
     epoch: record.epoch + 1,
@@ -63,7 +66,16 @@ export function formAnew(situation: Situation, promised: readonly Promised[], ch
     group: { name: keepsName ? record.group.name : nameAfterLoss(situation, leader.member), forming: true },
   })
   const loss = keepsName && !promised.some(isNameless) ? noLoss : lossOf(found, promised, choice)
-  return step(why, [{ kind: 'commit', why, next, loss }], { flow: 'failover' })
+  return step(why, [{ kind: 'commit', why, next, loss, isAnswer: true }], { flow: 'failover' })
+}
+
+/** Why the member that a person named does not lead; '' where that member does, or nobody was named. */
+function insteadOf({ leader }: Leader, promised: readonly Promised[], { to }: Choice): Said {
+  if (to === null || instanceOf(leader.member) === to) return ''
+  const named = promised.find(({ member }) => instanceOf(member) === to)
+  if (named === undefined) return say`${to} has promised nothing; `
+  const lacking = leader.holds.subtract(named.holds).count()
+  return lacking === 0 ? say`${to} may not lead; ` : say`${to} lacks ${counted(lacking, 'transaction')}; `
 }
 
 /**
@@ -128,6 +140,10 @@ function leaderOf(situation: Situation, promised: readonly Promised[], choice: C
   const others = promised.filter((one) => !compared.includes(one))
   const isOfTwo = isChoiceOfTwo(situation, leader)
   return { leader, compared, lost: lostBy(compared, leader.holds), leftOut: lostBy(others, leader.holds), isOfTwo }
+}
+
+function leaderOfAll(situation: Situation, promised: readonly Promised[], choice: Choice): Leader | undefined {
+  return choice.acceptLoss ? undefined : leaderOf(situation, promised, { ...choice, to: null })
 }
 
 /** What others hold by the same names may be something else than what this member holds. */

@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest'
+import { gtids } from '#topology/testing.ts'
+import { decide } from '../decide.ts'
+import { shop0 } from '../testing.ts'
+import { aGroupSituation, nobodyIn } from './testing-group.ts'
+
+/** It promised epoch 2, and holds the first `last` transactions of shop-0. */
+function promised(last: number) {
+  const holds = gtids('shop-0', last)
+  return { promiseReport: { epoch: 2, holds, executed: holds, asPrimary: false }, stored: { promise: 2 } }
+}
+
+const views = { 'shop-0': promised(100), 'shop-1': promised(100), 'shop-2': promised(98) }
+const asked = (acceptLoss: boolean) => ({ kind: 'failover', id: 'asked', to: 'shop-2', acceptLoss }) as const
+const after = (acceptLoss: boolean) =>
+  decide(aGroupSituation({ sees: nobodyIn, nowMs: 10_000, views, requests: [asked(acceptLoss)] }))
+
+it('A person who names one that lacks something is answered by the group that the one with everything forms', () => {
+  const decision = after(false)
+  expect(decision.actions).toMatchObject([{ kind: 'commit', isAnswer: true, next: { primary: shop0 } }])
+  expect(decision.sentence).toMatch(/^shop-2 lacks 2 transactions; shop-0 forms the group anew: it holds all 100/)
+})
+
+it('With loss accepted the one that was named forms the group', () => {
+  expect(after(true).sentence).toMatch(/^shop-2 forms the group anew: a person chose its 98 transactions/)
+})
