@@ -36,7 +36,7 @@ export const toy: Mode = {
   planForcedBootstrap: () => ({ refusal: never }),
 }
 `
-const converges = `import { say } from '#common/sentence/sentence.ts'
+const converges = `import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { Mode } from '../instance/agent-mode.ts'
 import type { AnswersAlone } from '../instance/parts.ts'
 import { rest, type NextPass, type View } from '../instance/pass.ts'
@@ -53,7 +53,7 @@ export class Toy implements Mode {
   stepDown = (): Promise<void> => Promise.resolve()
   expel = (): void => undefined
   waitsToEnd = (): null => null
-  whyNotSeeded = (): string | null => 'a toy keeps its data'
+  whyNotSeeded = (): Sentence | null => say\`a toy keeps its data\`
   isKilledAtEnd = (): boolean => false
   leave = (): Promise<void> => Promise.resolve()
   marksOfPrimary = (): object => ({})
