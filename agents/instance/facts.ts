@@ -44,8 +44,9 @@ export const facts = {
     course: { reopening: asPrimary },
     told: { trustsAssignment },
   }),
-  mysqldDied: ({ asPrimary }: { asPrimary: boolean }): Change => ({
-    course: { reopening: asPrimary },
+  mysqldDied: ({ asPrimary }: { asPrimary: boolean }, { course }: Known): Change => ({
+    // A receiver that was kept brought more than was reported, while nobody looked perhaps.
+    course: { reopening: asPrimary, ...(course.receiverKept ? { promiseReport: null } : {}) },
     // A marker of its earlier life proves nothing of what recovery commits.
     life: { stage: closed, markedRevision: 0 },
     guards: { lacks: [] },

@@ -38,6 +38,17 @@ describe('What an agent learns', () => {
     expect(parts.course.life.pid).toBe(1_000)
   })
 
+  it('is that a report under a promise is not the last word where the receiver was kept, and mysqld died', async () => {
+    const parts = await anAgent()
+    const report = { epoch: 4, holds: 'a:1', executed: 'a:1', asPrimary: false }
+    for (const receiverKept of [false, true]) {
+      learn(parts, { fact: 'promised', isNew: true, receiverKept })
+      learn(parts, { fact: 'reported', report })
+      learn(parts, { fact: 'mysqldDied', asPrimary: false })
+      expect(parts.course.promiseReport).toEqual(receiverKept ? null : report)
+    }
+  })
+
   it('is kept as a fact with what was found out', async () => {
     const parts = await anAgent()
     learn(parts, { fact: 'ordered', order: 'promise', atMs: 7 })
