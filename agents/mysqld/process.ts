@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { RegentError } from '#common/errors/errors.ts'
 import type { Clock, Timers } from '#common/ports/ports.ts'
-import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
+import { identityNow, readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
 import { realMachine } from '#common/ports/real-world.ts'
 import { defaultTimings } from '#failover/protocol/timings.ts'
 import type { Lack } from '#topology/snapshot/observation.ts'
@@ -182,7 +182,7 @@ class MysqldProcess extends ShownProcess implements ProcessPort {
     const settings = await this.#starts.begin()
     const config = { ...this.#config, ...settings }
     const { pid, ended } = await startMysqld(config, this.#layout, { launcher: this.#launcher, options })
-    const identity = { pid, startTicks: readProcessStat(pid)?.startTicks ?? 0 }
+    const identity = identityNow(pid)
     // The kernel shows in any case that mysqld ended.
     ended.then(
       (ending) => this.#childEnded(pid, sentenceOf(ending), ending.status !== null),

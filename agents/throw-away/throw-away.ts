@@ -4,7 +4,7 @@ import { ownSession } from '#failover/settings/own-session.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 import type { World } from '#common/ports/ports.ts'
-import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
+import { identityNow, isAlive, type ProcessIdentity } from '#common/process/process-stat.ts'
 import { account, literal } from '../instance/accounts.ts'
 import type { AgentConfig } from '../instance/config.ts'
 import { volumeLayout } from '../instance/volume-layout.ts'
@@ -69,9 +69,9 @@ async function removeFiles({ socket, ...files }: ThrowAwayLayout): Promise<void>
 }
 
 async function killed(identity: ProcessIdentity, { clock, timers }: Time): Promise<void> {
-  if (isThere(identity)) process.kill(identity.pid, 'SIGKILL')
+  if (isAlive(identity)) process.kill(identity.pid, 'SIGKILL')
   const until = clock.monotonicMs() + goneMs
-  while (isThere(identity)) {
+  while (isAlive(identity)) {
     if (clock.monotonicMs() > until)
       throw new RegentError(
         'REGENT_TIMED_OUT',
@@ -79,11 +79,6 @@ async function killed(identity: ProcessIdentity, { clock, timers }: Time): Promi
       )
     await timers.sleep(5)
   }
-}
-
-function isThere({ pid, startTicks }: ProcessIdentity): boolean {
-  const stat = readProcessStat(pid)
-  return stat?.startTicks === startTicks && stat.state !== 'Z'
 }
 
 interface Surroundings {
@@ -102,7 +97,7 @@ class ThrowAway implements ThrowAwayServer {
 
   constructor({ pid, ended }: RunningProgram, given: Surroundings) {
     const { layout, password, time, how } = given
-    this.#identity = { pid, startTicks: readProcessStat(pid)?.startTicks ?? 0 }
+    this.#identity = identityNow(pid)
     this.#given = given
     this.#pool = new SqlPool([{ socketPath: layout.socket, user, password }], ownSession, time)
     void ended.then((ending) => (this.#ending = ending))
@@ -122,7 +117,7 @@ class ThrowAway implements ThrowAwayServer {
         )
         if (answers) break
         // Nobody tells how it ended where the launcher has gone with it.
-        if (!isThere(this.#identity)) throw await this.#whyEnded(say`before it answered`, this.#gone())
+        if (!isAlive(this.#identity)) throw await this.#whyEnded(say`before it answered`, this.#gone())
         await time.timers.sleep(lookMs)
       }
     } catch (error) {

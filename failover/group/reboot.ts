@@ -45,7 +45,7 @@ export function rebootStep(situation: Situation, view: GroupView): FlowStep {
   const forced = situation.requests.find((request) => request.kind === 'failover')
   const acceptLoss = forced?.acceptLoss === true
   const silent = silentMembers(situation)
-  const asked = everybody(situation).filter((member) => !silent.includes(member) && !isSeeded(situation, member))
+  const asked = askedMembers(situation).filter((member) => !silent.includes(member))
   // A person gives up who is silent, and nobody where none could go on without.
   const areGivenUp = acceptLoss && asked.length > 0
   if (silent.length > 0 && !areGivenUp) return waitForSilent(situation, view, silent)
@@ -156,6 +156,11 @@ function isSeeded({ snapshot }: Situation, member: MemberId): boolean {
   return liveView(snapshot, member)?.observation.stored.seeding === true
 }
 
+/** Members that can say what they hold once they promised. */
+function askedMembers(situation: Situation): readonly MemberId[] {
+  return everybody(situation).filter((member) => !isSeeded(situation, member))
+}
+
 /** Starts that fail before a member is given up: a start that fails may be followed by one that succeeds. */
 const startsTried = 3
 
@@ -220,7 +225,7 @@ function waitForSilent(situation: Situation, view: GroupView, silent: readonly M
   const starting = startingAmong(situation)
   const giveUp = say`, or give those up: ${command('failover', '--accept-loss')}${seeded}`
   // Where nobody is left none can go on without the others.
-  const isAnybodyLeft = everybody(situation).some((member) => !silent.includes(member) && !isSeeded(situation, member))
+  const isAnybodyLeft = askedMembers(situation).some((member) => !silent.includes(member))
   const orElse = isAnybodyLeft ? giveUp : ''
   const without = starting.length > 0 ? say`; ${areBeingStarted(starting)}` : orElse
   return step(say`${view.sentence}. ${missing}${without}`, assignmentOrders(situation), {
@@ -312,9 +317,8 @@ function isOfTwo(situation: Situation, to: InstanceName | null): boolean {
 }
 
 export function stepsOfReboot(situation: Situation): readonly Sentence[] {
-  const asked = everybody(situation).filter((member) => !isSeeded(situation, member))
   return [
-    say`each of ${allOf(asked.map(instanceOf))} leaves what is left of the group and promises epoch ${situation.record.epoch + 1}`,
+    say`each of ${allOf(askedMembers(situation).map(instanceOf))} leaves what is left of the group and promises epoch ${situation.record.epoch + 1}`,
     say`the one that holds everything forms the group anew, the others join it, the route moves`,
   ]
 }

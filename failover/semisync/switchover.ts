@@ -11,6 +11,7 @@ import type { SwitchoverPlan } from '../flows/mode.ts'
 import { step, type FlowStep } from '../steps/step.ts'
 import { whyNotAcknowledged } from '../judge/primary/acknowledging.ts'
 import { promisedBy, promiseHeard } from '../judge/election/promised.ts'
+import { isPrimarySilent } from '../judge/primary/left-closed.ts'
 import { preferredOf } from '../judge/election/election.ts'
 import { demotionShare, undoingSteps, whyNoTimeFor } from '../judge/time-to-undo.ts'
 import type { PromiseOrder } from '../protocol/order.ts'
@@ -332,10 +333,6 @@ export function undoSwitchover(situation: Situation, why: Sentence, timedOut = f
   )
   if (promisedAhead) return bump(situation, sentence, timedOut)
   return step(sentence, [{ kind: 'commit', why: sentence, next: nextRecord(record, { intent: null }), timedOut }])
-}
-
-function isPrimarySilent({ snapshot, record }: Situation): boolean {
-  return viewOf(snapshot, record.primary) !== undefined && liveView(snapshot, record.primary) === undefined
 }
 
 /** Whether the primary was demoted is not known: the record keeps the intent, and any manager knows of the doubt. */

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import type { RouterView } from '#api-contract/views.ts'
 import { fits } from '#common/input/fits.ts'
 import { anyText, integer, objectWith, optional } from '#common/input/shapes.ts'
-import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
 import { routerAddress, type LocalCluster } from '#local/folder/cluster-file.ts'
 import { routerStatePath, type StateLayout } from '#local/folder/state-layout.ts'
+import { isAlive } from '#common/process/process-stat.ts'
 
 const number = integer(0, Number.MAX_SAFE_INTEGER)
 /** The process tells whether the sentence is of a router that runs. A router of an older version names none. */
@@ -22,15 +22,9 @@ function sentenceIn(path: string): string {
   try {
     const state = JSON.parse(readFileSync(path, 'utf8')) as unknown
     if (!fits(stateShape, state)) return 'the router says nothing that is understood'
-    const isOver = state.process !== undefined && !runs(state.process)
+    const isOver = state.process !== undefined && !isAlive(state.process)
     return !isOver ? state.sentence : `the router does not run; its last word: ${state.sentence}`
   } catch {
     return 'the router has not said yet where it leads'
   }
-}
-
-/** Another process may have the number of a router that ended. */
-function runs({ pid, startTicks }: ProcessIdentity): boolean {
-  const stat = readProcessStat(pid)
-  return stat !== undefined && stat.startTicks === startTicks && stat.state !== 'Z' && stat.state !== 'X'
 }

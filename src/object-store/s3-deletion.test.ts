@@ -1,10 +1,5 @@
-import { createServer } from 'node:http'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
-import { openS3Store } from './s3-store.ts'
+import { expect, it } from 'vitest'
+import { bucketThatAnswers } from './testing-bucket.ts'
 
 interface Said {
   readonly status: number
@@ -14,28 +9,13 @@ interface Said {
 /** A store by what it says to a request for many objects, and to a request for one. */
 async function aStore(many: Said, one: (key: string) => Said = () => ({ status: 204 })) {
   const asked: string[] = []
-  const server = createServer(({ method = '', url = '' }, answer) => {
+  const store = await bucketThatAnswers(({ method = '', url = '' }, answer) => {
     const key = new URL(url, 'http://store').pathname.split('/').slice(2).join('/')
     const isOne = method === 'DELETE'
     asked.push(isOne ? key : 'many')
     const { status, body = '' } = isOne ? one(key) : many
     answer.writeHead(status, { 'content-type': 'application/xml' }).end(body)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const folder = await mkdtemp(join(tmpdir(), 'regent-s3-'))
-  onTestFinished(async () => {
-    server.close()
-    server.closeAllConnections()
-    await rm(folder, { recursive: true, force: true })
-  })
-  for (const name of ['accessKeyId', 'secretAccessKey']) await writeFile(join(folder, name), name)
-  const { port } = server.address() as AddressInfo
-  const store = await openS3Store(
-    { kind: 's3', shown: 's3://bucket/p', bucket: 'bucket', prefix: 'p' },
-    { endpoint: `http://127.0.0.1:${port}`, pathStyle: true, credentials: { kind: 'folder', folder } },
-    { connectMs: 5_000, silenceMs: 5_000, budgetMs: 100 },
-  )
-  onTestFinished(() => store.close())
+  }, 'p')
   return { store, asked }
 }
 

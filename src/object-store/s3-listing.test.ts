@@ -1,33 +1,13 @@
-import { createServer } from 'node:http'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
-import { openS3Store } from './s3-store.ts'
+import { expect, it } from 'vitest'
+import { bucketThatAnswers } from './testing-bucket.ts'
 
 /** A store whose server says the same to each request, and at most ten times. */
 async function aStoreThatSays(body: string) {
   let asked = 0
-  const server = createServer((_, answer) => {
+  const store = await bucketThatAnswers((_, answer) => {
     asked += 1
     answer.writeHead(asked > 10 ? 400 : 200, { 'content-type': 'application/xml' }).end(body)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const folder = await mkdtemp(join(tmpdir(), 'regent-s3-'))
-  onTestFinished(async () => {
-    server.close()
-    server.closeAllConnections()
-    await rm(folder, { recursive: true, force: true })
-  })
-  for (const name of ['accessKeyId', 'secretAccessKey']) await writeFile(join(folder, name), name)
-  const { port } = server.address() as AddressInfo
-  const store = await openS3Store(
-    { kind: 's3', shown: 's3://bucket', bucket: 'bucket', prefix: '' },
-    { endpoint: `http://127.0.0.1:${port}`, credentials: { kind: 'folder', folder } },
-    { connectMs: 5_000, silenceMs: 5_000, budgetMs: 100 },
-  )
-  onTestFinished(() => store.close())
   return { store, asked: () => asked }
 }
 

@@ -2,7 +2,7 @@ import { described, RegentError } from '#common/errors/errors.ts'
 import { createLogger } from '#common/log/logger.ts'
 import { seldom } from '#common/log/repeats.ts'
 import { realWorld } from '#common/ports/real-world.ts'
-import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
+import { identityNow } from '#common/process/process-stat.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { ApiReader, tokenOf } from '#cli/connection/api-reader.ts'
 import { localManager } from '#cli/connection/local-manager.ts'
@@ -34,7 +34,7 @@ export async function runRouter({ clusterDir, logLevel }: RouterOptions): Promis
       { remedy: '' },
     )
   const { host, ...ports } = routerAddress(cluster)
-  const instances = localInstances(clusterDir)
+  const { instances, onChange, close } = localInstances(clusterDir)
   const warn = seldom(realWorld.clock, (line) => log.warn(line))
   const warnOf = (error: unknown): void => warn(say`where the router leads is not written down: ${described(error)}`)
   await serve({
@@ -48,15 +48,15 @@ export async function runRouter({ clusterDir, logLevel }: RouterOptions): Promis
     endsWithinMs: 0,
     // The manager shows this file. A sentence that cannot be written is in the log all the same.
     stated: newest((sentence) =>
-      replaceDerivedJson(routerStatePath(layout), { sentence, process: ownProcess() }).catch(warnOf),
+      replaceDerivedJson(routerStatePath(layout), { sentence, process: identityNow(process.pid) }).catch(warnOf),
     ),
     source: async (router, until) => {
       const readInstances = readsInstances({
-        instances: () => instances.instances(),
+        instances,
         set: (found) => router.setInstances(found),
         warn,
       })
-      instances.onChange(readInstances)
+      onChange(readInstances)
       readInstances()
       const openManager = async (): Promise<ApiReader> => {
         const target = await localManager(clusterDir, cluster)
@@ -67,11 +67,7 @@ export async function runRouter({ clusterDir, logLevel }: RouterOptions): Promis
         heard: (word) => router.setRecord(word),
         warn,
       })
-      instances.close()
+      close()
     },
   })
-}
-
-function ownProcess(): ProcessIdentity {
-  return { pid: process.pid, startTicks: readProcessStat(process.pid)?.startTicks ?? 0 }
 }

@@ -144,14 +144,8 @@ export class Rehearsing {
         this.#tell(said, 'checks', String(stage))
       }
       const checked = await checkTables(server, (done, all) => tell(say`${done} of ${all} tables are checked`))
-      const compared = await compareWithReplica(
-        this.#parts,
-        { server, plan, folder },
-        {
-          ...tools,
-          progress: tell,
-        },
-      )
+      const beside = { ...tools, progress: tell }
+      const compared = await compareWithReplica(this.#parts, { server, plan, folder }, beside)
       return { ...checked, ...compared, reached, restoreMs }
     })
   }

@@ -29,7 +29,13 @@ function promiseHeardOf({ snapshot, record }: Situation): number | null {
  * the intent out of the record before another instance leads. Where nobody acknowledges, a server that replicas hear
  * may be telling clients OK: there an intent proves nothing.
  */
-export function isIntentKept({ record, snapshot, spec }: Situation): boolean {
+export function isIntentKept(situation: Situation): boolean {
+  const { record, spec } = situation
+  return record.intent !== null && !salvages(spec) && isPrimarySilent(situation)
+}
+
+/** The primary is known, and nothing is heard of its agent. */
+export function isPrimarySilent({ record, snapshot }: Situation): boolean {
   const view = viewOf(snapshot, record.primary)
-  return record.intent !== null && !salvages(spec) && view !== undefined && !isLive(view)
+  return view !== undefined && !isLive(view)
 }

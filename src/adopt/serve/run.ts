@@ -2,7 +2,7 @@ import { readTokenFile } from '#common/http/bearer-token.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { createLogger } from '#common/log/logger.ts'
 import { realWorld } from '#common/ports/real-world.ts'
-import { readProcessStat } from '#common/process/process-stat.ts'
+import { identityNow } from '#common/process/process-stat.ts'
 import { aborted, toldToStop } from '#common/process/signals.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { counted } from '#common/text/words.ts'
@@ -53,7 +53,7 @@ export async function runWatching({ host, port }: ServeOptions): Promise<void> {
     )
   await door.follow().catch((error: unknown) => log.warn(`orchestrator’s interface: ${describeError(error)}`))
   const { pid } = process
-  await writeManager(folder, { version: 1, host, port, pid, startTicks: readProcessStat(pid)?.startTicks ?? 0 })
+  await writeManager(folder, { version: 1, host, port, ...identityNow(pid) })
   log.info(`watches ${counted(clusters.list.length, 'cluster')}; listens on ${host}:${port}`)
   const watches = new Watches(realWorld, (_, sentence) => log.warn(String(sentence)))
   const failure = { code: 'AdoptionsUnread', sentence: say`what is adopted cannot be read` }

@@ -41,6 +41,17 @@ export function readProcessStat(pid: number): ProcessStat | undefined {
   return unlessGone(() => parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'latin1')))
 }
 
+/** The identity of a process that is there now. Where there is none the start is 0, which is no start of a process. */
+export function identityNow(pid: number): ProcessIdentity {
+  return { pid, startTicks: readProcessStat(pid)?.startTicks ?? 0 }
+}
+
+/** True while that very process lives. A zombie has ended. */
+export function isAlive(identity: ProcessIdentity): boolean {
+  const stat = readProcessStat(identity.pid)
+  return stat !== undefined && stat.startTicks === identity.startTicks && stat.state !== 'Z' && stat.state !== 'X'
+}
+
 /**
  * No thread of the process makes a system call any more, as on its way out of the kernel each one says for good
  * (PF_EXITING). A process that is gone makes none either.

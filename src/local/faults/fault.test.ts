@@ -1,9 +1,8 @@
 import { describe, expect, test, vi } from 'vitest'
-import { readProcessStat } from '#common/process/process-stat.ts'
+import { isAlive, readProcessStat } from '#common/process/process-stat.ts'
 import { replaceJson } from '../files/durable-file.ts'
 import { injectFault } from './fault.ts'
 import { stoppedProcesses, writeBook } from '../processes/process-book.ts'
-import { isAlive } from '../processes/process-identity.ts'
 import { layoutOf, mysqldPidPath, volumeOf } from '../folder/state-layout.ts'
 import { clusterIn, idleProcess, temporaryFolder } from '../testing.ts'
 

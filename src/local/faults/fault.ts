@@ -5,7 +5,8 @@ import type { LocalCluster, LocalInstance } from '../folder/cluster-file.ts'
 import { askSupervisor } from '../supervisor/control.ts'
 import type { Fault } from './fault-names.ts'
 import { markStopped, mysqldOf, readBook, unmarkStopped } from '../processes/process-book.ts'
-import { isAlive, killProcess, signalProcess } from '../processes/process-identity.ts'
+import { isAlive } from '#common/process/process-stat.ts'
+import { killProcess, signalProcess } from '../processes/process-identity.ts'
 import type { StateLayout } from '../folder/state-layout.ts'
 
 /**

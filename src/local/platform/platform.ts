@@ -29,10 +29,10 @@ export interface LocalPlatform extends Platform {
 export function localPlatform(dir: string, committedEpoch?: CommittedEpoch): LocalPlatform {
   const layout = layoutOf(dir)
   const routes = new RoutesFile(layout.routes, committedEpoch)
-  const instances = localInstances(dir)
+  const { instances, onChange, close } = localInstances(dir)
   return {
-    instances: () => instances.instances(),
-    onChange: (changed) => instances.onChange(changed),
+    instances,
+    onChange,
     onMeddling: (meddling) => routes.watch(meddling),
     publishPrimary: (route) => routes.publish(route),
     publishedPrimary: () => routes.published(),
@@ -40,7 +40,7 @@ export function localPlatform(dir: string, committedEpoch?: CommittedEpoch): Loc
     replace: (instance) => giveUp(layout, instance),
     close: () => {
       routes.close()
-      instances.close()
+      close()
     },
   }
 }

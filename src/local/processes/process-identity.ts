@@ -1,10 +1,4 @@
-import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
-
-/** True while that very process lives. A zombie has ended. */
-export function isAlive(identity: ProcessIdentity): boolean {
-  const stat = readProcessStat(identity.pid)
-  return stat !== undefined && stat.startTicks === identity.startTicks && stat.state !== 'Z' && stat.state !== 'X'
-}
+import { isAlive, type ProcessIdentity } from '#common/process/process-stat.ts'
 
 /** Sends a signal to that very process. False when it is gone. */
 export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {

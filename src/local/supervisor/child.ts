@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { frugalEnvironment } from '#common/process/frugal-environment.ts'
-import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
-import { isAlive } from '../processes/process-identity.ts'
+import { identityNow, isAlive, type ProcessIdentity } from '#common/process/process-stat.ts'
 
 /** A command to run in the background, and the log its output is appended to. */
 export interface Command {
@@ -53,7 +52,7 @@ function launch(command: Command): Promise<Child> {
         child.once('exit', (code, signal) => end(signal === null ? `exit code ${code}` : `signal ${signal}`)),
       )
       // The child is not reaped before the event loop turns, so its entry in /proc is still there, a zombie's at worst.
-      resolve({ identity: { pid, startTicks: readProcessStat(pid)?.startTicks ?? 0 }, ended })
+      resolve({ identity: identityNow(pid), ended })
     })
   })
 }

@@ -4,7 +4,7 @@ import { say } from '#common/sentence/sentence.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import { Watches } from '#common/watch/watches.ts'
-import { readProcessStat } from '#common/process/process-stat.ts'
+import { identityNow } from '#common/process/process-stat.ts'
 import { claimNumber, type NumberClaim } from '../addresses/addresses.ts'
 import { realChildren, type Children, type Command } from './child.ts'
 import { readCluster, type LocalCluster, type LocalInstance } from '../folder/cluster-file.ts'
@@ -251,14 +251,10 @@ export class Supervisor {
         )
         return writeBook(this.#layout, {
           version: 1,
-          supervisor: ownIdentity(),
+          supervisor: identityNow(process.pid),
           processes: Object.fromEntries(running),
         })
       })
       .catch((error: unknown) => this.#options.log(`the list of processes cannot be written: ${describeError(error)}`))
   }
-}
-
-function ownIdentity() {
-  return { pid: process.pid, startTicks: readProcessStat(process.pid)?.startTicks ?? 0 }
 }
