@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import type { RouterView } from '#api-contract/views.ts'
 import { fits } from '#common/input/fits.ts'
 import { anyText, integer, objectWith, optional } from '#common/input/shapes.ts'
+import { isAlive } from '#common/process/process-stat.ts'
 import { routerAddress, type LocalCluster } from '#local/folder/cluster-file.ts'
 import { routerStatePath, type StateLayout } from '#local/folder/state-layout.ts'
-import { isAlive } from '#common/process/process-stat.ts'
 
 const number = integer(0, Number.MAX_SAFE_INTEGER)
 /** The process tells whether the sentence is of a router that runs. A router of an older version names none. */
