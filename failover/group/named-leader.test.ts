@@ -1,14 +1,7 @@
 import { expect, it } from 'vitest'
-import { gtids } from '#topology/testing.ts'
 import { decide } from '../decide.ts'
-import { shop0 } from '../testing.ts'
+import { promised, shop0 } from '../testing.ts'
 import { aGroupSituation, nobodyIn } from './testing-group.ts'
-
-/** It promised epoch 2, and holds the first `last` transactions of shop-0. */
-function promised(last: number) {
-  const holds = gtids('shop-0', last)
-  return { promiseReport: { epoch: 2, holds, executed: holds, asPrimary: false }, stored: { promise: 2 } }
-}
 
 const views = { 'shop-0': promised(100), 'shop-1': promised(100), 'shop-2': promised(98) }
 const asked = (acceptLoss: boolean) => ({ kind: 'failover', id: 'asked', to: 'shop-2', acceptLoss }) as const

@@ -5,7 +5,7 @@ import { decide, modeOf } from '../decide.ts'
 import { isWell } from '../judge/primary/verdict.ts'
 import type { Action } from '../protocol/decision.ts'
 import { unknownLoss } from '../protocol/notes.ts'
-import { committed, lossIn, memberElsewhere, never, ordersOf, shop0, shop1, shop2 } from '../testing.ts'
+import { committed, lossIn, memberElsewhere, never, ordersOf, promised, shop0, shop1, shop2 } from '../testing.ts'
 import { lossOfReboot, stepsOfReboot, whyNeverForms, whyNoReboot } from './reboot.ts'
 import { aGroupSituation, groupRecord, nobodyIn, revision, tasksIn, type GroupSituation } from './testing-group.ts'
 
@@ -13,16 +13,6 @@ const silent = { reachable: false } as const
 const forced = (acceptLoss: boolean, to: string | null = null) =>
   ({ requests: [{ kind: 'failover', id: 'asked', to, acceptLoss }] }) as const
 const paused = { notes: { paused: { reason: 'maintenance', wallMs: 0 } } } as const
-
-/** It promised epoch 2 at the record's revision, and holds the first `last` transactions of shop-0. */
-function promised(last: number, more: ViewOverrides = {}): ViewOverrides {
-  const holds = gtids('shop-0', last)
-  return {
-    promiseReport: { epoch: 2, holds, executed: holds, asPrimary: false },
-    ...more,
-    stored: { promise: 2, ...more.stored },
-  }
-}
 
 function after(given: GroupSituation = {}) {
   return decide(aGroupSituation({ sees: nobodyIn, nowMs: 10_000, ...given }))
