@@ -1,5 +1,4 @@
 import { request as requestByTls } from 'node:https'
-import { text } from 'node:stream/consumers'
 import { request } from '#common/http/node-http.ts'
 import type { ApiAnswer } from '#cli/connection/api-reader.ts'
 
@@ -29,7 +28,7 @@ export function askManager(url: string, { headers, signal, ca }: ManagerRequest)
     outgoing.on('error', reject)
     outgoing.on('response', (incoming) => {
       const status = incoming.statusCode ?? 0
-      resolve({ ok: status >= 200 && status < 300, status, body: incoming, text: () => text(incoming) })
+      resolve({ ok: status >= 200 && status < 300, status, body: incoming })
     })
     outgoing.end()
   })

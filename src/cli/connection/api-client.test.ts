@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { fileWith, temporaryFolder } from '#local/testing.ts'
 import { patienceMs } from '#test/support/patience.ts'
 import { ApiClient } from './api-client.ts'
+import { ApiReader } from './api-reader.ts'
 import { httpServer } from '../testing.ts'
 
 async function clientOf(url: string): Promise<ApiClient> {
@@ -70,6 +71,22 @@ describe('the client of the API', () => {
     const client = await clientOf(await httpServer(() => ({ status: 200, body: '[{"name":"a"},{"name":"b"}]' })))
     await expect(client.clusterName(undefined)).rejects.toThrow('name one of them: a, b')
     expect(await client.clusterName('c')).toBe('c')
+  })
+
+  test.each([
+    ['an answer', async (reader: ApiReader) => reader.get('/clusters')],
+    ['a refusal', async (reader: ApiReader) => reader.get('/refused')],
+    ['an event', async (reader: ApiReader) => reader.events('/events', AbortSignal.timeout(patienceMs)).next()],
+  ])('takes no more of %s than its memory is meant for', async (_, ask) => {
+    const url = await httpServer(({ path }) => ({
+      status: path.endsWith('refused') ? 500 : 200,
+      body: `data: ${'1'.repeat(100)}`,
+    }))
+    const route = { url, token: 'abc', fetch }
+    await expect(ask(new ApiReader(route, 100))).rejects.toMatchObject({
+      code: 'REGENT_API_UNREACHABLE',
+      message: expect.stringContaining('longer than 100 characters') as string,
+    })
   })
 
   test('gives the data of server-sent events, one by one', async () => {

@@ -1,4 +1,4 @@
-import { command, reported, say } from '#common/sentence/sentence.ts'
+import { command, counted, reported, say } from '#common/sentence/sentence.ts'
 import { catalogue, type ErrorCode } from '#common/errors/error-catalogue.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { readText } from '#local/files/input-file.ts'
@@ -7,14 +7,14 @@ import { readText } from '#local/files/input-file.ts'
 export const readDeadlineMs = 10_000
 /** Managers send a comment every 2 s; those of an older version every 15 s. */
 const silentStreamMs = 40_000
-const responseLimit = 64 * 1024 * 1024
+/** Characters of an answer, or of one event: whatever answers must not fill the memory of the program that asks. */
+const longestAnswer = 64 * 1024 * 1024
 
 /** An answer, of which only its beginning may have come. */
 export interface ApiAnswer {
   readonly ok: boolean
   readonly status: number
   readonly body: AsyncIterable<Uint8Array> | null
-  text(): Promise<string>
 }
 
 /** A way to a manager, by a connection to its address or otherwise. */
@@ -43,10 +43,12 @@ export async function tokenOf({ tokenFile }: Pick<ApiTarget, 'tokenFile'>): Prom
 export class ApiReader {
   readonly url: string
   readonly #route: ApiRoute
+  readonly #longest: number
 
-  constructor(route: ApiRoute) {
+  constructor(route: ApiRoute, longest = longestAnswer) {
     this.url = route.url
     this.#route = route
+    this.#longest = longest
   }
 
   /**
@@ -72,8 +74,8 @@ export class ApiReader {
     const timer = setTimeout(() => silence.abort(new RegentError('REGENT_TIMED_OUT', what)), silentMs)
     try {
       const response = await this.#fetch('GET', path, undefined, AbortSignal.any([signal, silence.signal]))
-      if (!response.ok) throw problemOf(this.url, response.status, await response.text())
-      for await (const data of eventsIn(response.body, () => void timer.refresh())) yield data
+      if (!response.ok) throw problemOf(this.url, response.status, await this.#textOf(response))
+      yield* this.#eventsOf(response, () => void timer.refresh())
     } finally {
       clearTimeout(timer)
     }
@@ -84,7 +86,7 @@ export class ApiReader {
     const signal = AbortSignal.timeout(deadlineMs)
     try {
       const response = await this.#fetch(method, path, body, signal)
-      const text = await response.text()
+      const text = await this.#textOf(response)
       if (!response.ok) throw problemOf(this.url, response.status, text)
       return parseAnswer(this.url, text)
     } catch (error) {
@@ -96,6 +98,31 @@ export class ApiReader {
         )
       throw error
     }
+  }
+
+  async #textOf({ body }: ApiAnswer): Promise<string> {
+    let text = ''
+    for await (const part of textOf(body)) this.#requireShort((text += part))
+    return text
+  }
+
+  /** The data of each event; `heard` is called for whatever comes, a heartbeat too. */
+  async *#eventsOf({ body }: ApiAnswer, heard: () => void): AsyncGenerator<string> {
+    let text = ''
+    for await (const part of textOf(body)) {
+      heard()
+      const events = (text + part).split('\n\n')
+      this.#requireShort((text = events.pop() ?? ''))
+      yield* events.flatMap(dataOf)
+    }
+  }
+
+  #requireShort({ length }: string): void {
+    if (length <= this.#longest) return
+    throw new RegentError(
+      'REGENT_API_UNREACHABLE',
+      say`what answers at ${this.url} is no Regent manager: its answer is longer than ${counted(this.#longest, 'character')}`,
+    )
   }
 
   async #fetch(method: string, path: string, body: unknown, signal: AbortSignal): Promise<ApiAnswer> {
@@ -124,24 +151,15 @@ export class ApiReader {
   }
 }
 
-/** The data of each event; `heard` is called for whatever comes, a heartbeat too. */
-async function* eventsIn(body: ApiAnswer['body'], heard: () => void): AsyncGenerator<string> {
-  if (body === null) return
+async function* textOf(body: ApiAnswer['body']): AsyncGenerator<string> {
   const decoder = new TextDecoder()
-  let text = ''
-  for await (const part of body) {
-    heard()
-    text += decoder.decode(part, { stream: true })
-    for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
-      const data = text
-        .slice(0, end)
-        .split('\n')
-        .filter((line) => line.startsWith('data:'))
-        .map((line) => line.slice(5).trim())
-      text = text.slice(end + 2)
-      if (data.length > 0) yield data.join('\n')
-    }
-  }
+  for await (const part of body ?? []) yield decoder.decode(part, { stream: true })
+}
+
+/** None for a comment. */
+function dataOf(event: string): readonly string[] {
+  const lines = event.split('\n').filter((line) => line.startsWith('data:'))
+  return lines.length === 0 ? [] : [lines.map((line) => line.slice(5).trim()).join('\n')]
 }
 
 /** undici says "fetch failed"; why is in the cause. */
@@ -153,7 +171,6 @@ function reasonOf(error: unknown): string {
 
 function parseAnswer(url: string, text: string): unknown {
   try {
-    if (text.length > responseLimit) throw new Error(`it is larger than ${responseLimit} bytes`)
     return JSON.parse(text) as unknown
   } catch (error) {
     throw new RegentError(

@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished, test, vi } from 'vitest'
 import { createAgentServer } from '#agents/http.ts'
 import { observationVersion, type Observation } from '#topology/snapshot/observation.ts'
 import { anObservation } from '#topology/testing.ts'
+import { patienceMs } from '#test/support/patience.ts'
 import { createHttpFeed, parseObservation } from './http-feed.ts'
 
 const shop1 = { cluster: 'shop', instance: 'shop-1' } as const
@@ -57,6 +58,21 @@ test('an agent that is newer than its manager is lost, with a sentence that says
   expect(lost).toHaveBeenCalledWith(newerSentence)
   expect(alive).toHaveBeenCalled()
   expect(heard).not.toHaveBeenCalled()
+})
+
+test('an agent whose line has no end is lost before the line fills the memory of the manager', async () => {
+  const server = createServer((_, response) => {
+    response.writeHead(200)
+    const more = (): unknown => response.write('1'.repeat(1_048_576), () => void (response.destroyed || more()))
+    more()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  const lost = vi.fn()
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  onTestFinished(createHttpFeed({ token: 'token' }).follow(address, shop1, { heard: vi.fn(), alive: vi.fn(), lost }))
+  await vi.waitFor(() => expect(lost).toHaveBeenCalled(), patienceMs)
+  expect(lost).toHaveBeenCalledWith(`${address} sent a line longer than 16777216 characters`)
 })
 
 /** Whom the manager of shop expects at that address, and who answers. */

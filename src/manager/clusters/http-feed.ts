@@ -1,5 +1,4 @@
 import type { ClientRequest } from 'node:http'
-import { createInterface } from 'node:readline'
 import { describeFailure, isDistrust, requestTo } from '#common/http/agent-request.ts'
 import { catalogue, type ErrorCode } from '#common/errors/error-catalogue.ts'
 import { described, describeError, RegentError } from '#common/errors/errors.ts'
@@ -18,6 +17,8 @@ import type { AgentFeed, AgentIdentity, FeedListener } from '../loop/agent-feed.
 const silenceMs = 1_500
 const retryMs = 100
 const longestRefusal = 65_536
+/** Characters. An observation has some thousands; whatever answers must not fill the memory of a manager. */
+const longestLine = 16 * 1_048_576
 
 export interface HttpFeedOptions {
   /** Sent as bearer token. */
@@ -81,6 +82,17 @@ function openStream(
     headers: { authorization: `Bearer ${token}` },
     timeout: silenceMs,
   })
+  const take = (line: string): void => {
+    // More lines may have come with the line that ended the stream.
+    if (over) return
+    try {
+      if (line === '') listener.alive()
+      else listener.heard(ofWhom(parseObservation(line), whom, address))
+    } catch (error) {
+      if (error instanceof RegentError && error.code === 'REGENT_WRONG_MEMBER') listener.strange?.(error)
+      end(describeError(error))
+    }
+  }
   outgoing.on('response', (incoming) => {
     if (incoming.statusCode !== 200) {
       const isDistrusted = incoming.statusCode === catalogue.REGENT_UNAUTHORIZED.status
@@ -93,22 +105,14 @@ function openStream(
       return
     }
     incoming.on('error', (error) => end(describeError(error)))
-    const lines = createInterface({ input: incoming })
-    lines.on('line', (line) => {
-      // More lines may have come with the line that ended the stream.
-      if (over) return
-      try {
-        if (line === '') listener.alive()
-        else listener.heard(ofWhom(parseObservation(line), whom, address))
-      } catch (error) {
-        if (error instanceof RegentError && error.code === 'REGENT_WRONG_MEMBER') listener.strange?.(error)
-        end(describeError(error))
-      }
+    incoming.on('close', () => end(`${address} ended its stream`))
+    let begun = ''
+    incoming.setEncoding('utf8').on('data', (text: string) => {
+      const lines = (begun + text).split('\n')
+      begun = lines.pop() ?? ''
+      lines.forEach(take)
+      if (begun.length > longestLine) end(`${address} sent a line longer than ${longestLine} characters`)
     })
-    // readline passes its input's errors on, and one that nobody hears ends the process: here, whenever an agent is
-    // killed.
-    lines.on('error', (error) => end(describeError(error)))
-    lines.on('close', () => end(`${address} ended its stream`))
   })
   outgoing.on('socket', (socket) => {
     socket.setNoDelay(true)
