@@ -1,4 +1,4 @@
-import { RegentError } from '#common/errors/errors.ts'
+import { described, RegentError } from '#common/errors/errors.ts'
 import { say, text } from '#common/sentence/sentence.ts'
 import { identifier } from '#agents/instance/accounts.ts'
 import type { StillView } from '#agents/ports/server.ts'
@@ -7,9 +7,8 @@ import { quoted, type TableName } from './checked-tables.ts'
 
 type Asked = Pick<ThrowAwayServer, 'query'>
 
-/** The longest time of a SELECT: replicated DDL of a table waits for the SELECT that reads the table on the replica. */
+/** The longest time of a SELECT on the replica, where replicated DDL of a table waits for whoever reads that table. */
 const longestMs = 600_000
-
 /** Throws where a server that was restored and a replica have other tables at the same transactions. */
 export function requireSameTables(restored: readonly TableName[], replica: readonly TableName[]): void {
   const [here, there] = [restored, replica].map((tables) => new Set(tables.map(quoted)))
@@ -33,10 +32,10 @@ function named({ inSchema, name }: TableName) {
 
 /**
  * Compares tables on a restored server with those on a replica, both at the same transactions: number of rows, and sums
- * over the checksums of all their columns. Throws where one table differs.
+ * over the checksums of all their columns. Throws where a table differs, or where only the replica can read a table.
  *
- * @returns the number of compared tables. A table does not count that one side could not read: the table is too large
- *   for ten minutes, was changed meanwhile, or has a column of which the server makes no checksum
+ * @returns the number of compared tables. A table does not count that the replica could not read: the table is too
+ *   large for ten minutes, was changed meanwhile, or has a column of which the server makes no checksum
  */
 export async function compareTables(
   restored: Asked,
@@ -48,8 +47,14 @@ export async function compareTables(
   for (const [at, table] of tables.entries()) {
     progress(at, tables.length)
     const select = sumsOf(table, await columnsOf(restored, table))
-    const [there, here] = [await answered(replica, select), await answered(restored, select)]
-    if (there === null || here === null) continue
+    const there = await answered(replica, limited(select)).catch(refusalOf)
+    if (there instanceof RegentError) continue
+    const here = await answered(restored, select).catch(refusalOf)
+    if (here instanceof RegentError)
+      throw new RegentError(
+        'REGENT_REFUSED',
+        say`table ${named(table)} cannot be read where it was restored, and a replica has ${there}: ${described(here)}`,
+      )
     if (there !== here)
       throw new RegentError(
         'REGENT_REFUSED',
@@ -70,18 +75,23 @@ async function columnsOf(server: Asked, table: TableName): Promise<readonly stri
 function sumsOf(table: TableName, columns: readonly string[]): string {
   const ofColumns = columns.map((column) => `IFNULL(CRC32(${identifier(column)}), 'null')`).join(', ')
   const ofRow = `CRC32(CONCAT_WS('#', ${ofColumns}))`
-  return `SELECT /*+ MAX_EXECUTION_TIME(${longestMs}) */ COUNT(*) AS n, IFNULL(BIT_XOR(${ofRow}), 0) AS x, IFNULL(SUM(${ofRow}), 0) AS s FROM ${quoted(table)}`
+  return `SELECT COUNT(*) AS n, IFNULL(BIT_XOR(${ofRow}), 0) AS x, IFNULL(SUM(${ofRow}), 0) AS s FROM ${quoted(table)}`
 }
 
-/** `3 rows with sums 17/20`; null where this side cannot say. */
-async function answered(server: Asked, select: string): Promise<string | null> {
-  try {
-    const [row] = await server.query(select)
-    return row === undefined ? null : shown(row)
-  } catch (error) {
-    if (error instanceof RegentError && error.code === 'REGENT_SERVER_ERROR') return null
-    throw error
-  }
+function limited(select: string): string {
+  return select.replace('SELECT', `SELECT /*+ MAX_EXECUTION_TIME(${longestMs}) */`)
+}
+
+/** `3 rows with sums 17/20` */
+async function answered(server: Asked, select: string): Promise<string> {
+  const [row] = await server.query(select)
+  return shown(row ?? {})
+}
+
+/** What the server said of the statement. Throws what has another reason. */
+function refusalOf(error: unknown): RegentError {
+  if (error instanceof RegentError && error.code === 'REGENT_SERVER_ERROR') return error
+  throw error
 }
 
 function shown({ n, x, s }: AnsweredRow): string {
