@@ -3,7 +3,8 @@ import { mutations } from './list/all.ts'
 import type { Mutation } from './mutation.ts'
 import { check, lookFor } from './look.ts'
 import { isByScript, readResults, type Result } from './results.ts'
-import { Tree } from './tree.ts'
+import { playScripts, scenarios } from './scripts.ts'
+import { root, Tree } from './tree.ts'
 
 const help = `Takes one rule of safety after the other away from a copy of the code, and plays scripts, then simulated schedules, until one breaks.
 
@@ -44,10 +45,18 @@ async function main(): Promise<number> {
   const wanted = values.part === undefined ? listed : drawn(listed, Number(values.part), drawnBy)
   const asked = { seeds: Number(values.seeds ?? 200), seed: Number(values.seed ?? 1) }
   const look = values.check ? check : lookFor
+  await requireSoundScripts()
   console.log(`${wanted.length} of ${mutations.length} mutations${values.part ? `, drawn by seed ${drawnBy}` : ''}`)
   const survivors = await lookForAll(wanted, (tree, one) => look(tree, one, asked), Math.max(1, Number(values.workers)))
   if (survivors.length > 0) console.log(`not found: ${survivors.join(', ')}`)
   return survivors.length > 0 ? 1 : 0
+}
+
+/** A script that fails with the whole code as well shows nothing. */
+async function requireSoundScripts(): Promise<void> {
+  const broken = await playScripts(root, { script: scenarios })
+  if (broken !== undefined)
+    throw new Error(`${broken.script} "${broken.title}" fails with the whole code: ${broken.broke}`)
 }
 
 interface Which {

@@ -346,7 +346,7 @@ export const starts: readonly Mutation[] = [
     file: 'agents/observe/gtid-reset.ts',
     find: '    if (observer.server.binlogNumber === 0) return this.#findBinlogOff()\n',
     replace: '',
-    shownBy: 'test/simulation/scenarios/binlog-off.test.ts',
+    shownBy: 'agents/observe/gtid-reset.test.ts',
   },
   {
     id: 'reset-between-looks-is-noticed',

@@ -69,14 +69,11 @@ describe('Hooks in the simulated world', () => {
     const { cluster, manager } = scenario
     cluster.hooks.ends = () => ({ isDone: false, said: 'exit 1: not now' })
     const request = { to: 'shop-1', reason: '', dryRun: false }
-    const asked = manager.operations.perform('switchover', request).catch((error: unknown) => error)
+    const asked = manager.operations.perform('switchover', request).catch(String)
     await scenario.until('it is stopped', () => manager.loop.notes.recoveries[0]?.outcome === 'undone')
     await scenario.goOn(30_000)
     expect(cluster.hooks.begun).toHaveLength(1)
-    expect(await asked).toMatchObject({
-      code: 'REGENT_REFUSED',
-      message: expect.stringContaining('no switchover: hook may-we stopped it: exit 1: not now') as string,
-    })
+    expect(await asked).toContain('no switchover: hook may-we stopped it: exit 1: not now')
   })
 
   it('are asked again five minutes after one of them stopped a failover', async () => {
