@@ -8,7 +8,7 @@ import { GtidCollector } from './gtid-collector.ts'
 import { binlogFiles } from './set.ts'
 
 /** So much is read at a time. A server that was not looked at for long may have hundreds of gigabytes. */
-export const readAtOnceBytes = 268_435_456
+const readAtOnceBytes = 268_435_456
 
 /**
  * Transactions between two places in the binlogs that began at this server itself by the name of another one: a session

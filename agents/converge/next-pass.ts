@@ -49,7 +49,7 @@ function whileDown(view: View, mode: Decider): NextPass {
 }
 
 /** Makes true what was promised; null where that is so, and told, and remembered. */
-export function keepsPromise(view: View, mode: Decider): NextPass | null {
+function keepsPromise(view: View, mode: Decider): NextPass | null {
   return (isPromised(view.stored) ? mode.underPromise(view) : null) ?? remembersStop(view)
 }
 

@@ -30,6 +30,6 @@ export function seedsFor({ config }: Pick<View, 'config'>, assignment: Assignmen
 }
 
 /** The leader by this assignment; null for the leader itself. */
-export function leaderIn(assignment: Assignment): InstanceName | null {
+function leaderIn(assignment: Assignment): InstanceName | null {
   return assignment.role === 'replica' ? assignment.source.instance : null
 }

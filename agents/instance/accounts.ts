@@ -16,8 +16,8 @@ export const groupUser = 'regent_group'
 export const clientUser = 'client'
 export const adminUser = 'admin'
 /** The database that `client` owns. */
-export const clientDatabase = 'app'
-export const regentSchema = 'regent'
+const clientDatabase = 'app'
+const regentSchema = 'regent'
 
 /**
  * Every instance that a cluster can have: the accounts of all are there from the start, so that an instance that is

@@ -59,7 +59,7 @@ export interface Question extends Comparing {
 }
 
 /** When others were heard last. */
-export interface Contact {
+interface Contact {
   /** The last order, confirmation or word of a manager. */
   readonly managerHeardAtMs: number
   readonly peersHeard: ReadonlyMap<InstanceName, number>
@@ -143,7 +143,7 @@ export interface Copying {
   readonly failures: ReadonlyMap<string, FailedCopies>
 }
 
-export interface FailedCopies {
+interface FailedCopies {
   readonly times: number
   /** Why the last time, and whether that was a refusal: trying again soon would come to the same. */
   readonly error: string

@@ -37,12 +37,12 @@ export interface Life {
 export type Stage = Closed | Prepared | Leading | Following
 
 /** Started, or found: nothing was made of it yet. */
-export interface Closed {
+interface Closed {
   readonly is: 'closed'
 }
 
 /** Made ready to lead an epoch, and nothing else since. */
-export interface Prepared {
+interface Prepared {
   readonly is: 'prepared'
   readonly epoch: number
   /** All that it holds, applied. */

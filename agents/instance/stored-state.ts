@@ -6,7 +6,7 @@ import type { Assignment } from '#failover/protocol/assignment.ts'
 import type { BinlogPlace, StoredSummary } from '#topology/snapshot/observation.ts'
 import type { Medium } from './medium.ts'
 
-export const storedStateVersion = 1
+const storedStateVersion = 1
 
 /** What an agent keeps on its volume and acts by, whatever else is lost (safety rule 3). */
 export interface StoredState {

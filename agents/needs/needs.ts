@@ -45,7 +45,7 @@ export interface AccountNeed extends Named {
 }
 
 /** Loaded at each start, and not to be taken out by UNINSTALL PLUGIN (`failover/settings/managed.ts`). */
-export interface PluginNeed extends Named {
+interface PluginNeed extends Named {
   readonly kind: 'plugin'
   readonly name: string
 }

@@ -7,7 +7,7 @@ import type { Parts } from '../instance/parts.ts'
  * What a server counts begins at 0. A count below that, also one that the server shows as a number near the largest,
  * says that the server has lost count: nobody can tell any more whether somebody waits for an acknowledgement.
  */
-export function impossibleCount({ semiSyncSource }: ServerState): Sentence | null {
+function impossibleCount({ semiSyncSource }: ServerState): Sentence | null {
   const { waiting, unacknowledged, acks } = semiSyncSource
   const counts = [
     [say`sessions that wait for an acknowledgement`, waiting],

@@ -2,7 +2,7 @@ import type { MemberId } from '#topology/snapshot/member.ts'
 import type { GtidText } from '#topology/snapshot/gtid-text.ts'
 
 /** A file that has binlog events: where wanted transactions lie, neighbours as one range. */
-export interface TailFile {
+interface TailFile {
   readonly name: string
   /** Its Format_description event, as of a closed file. */
   readonly head: Buffer
@@ -26,7 +26,7 @@ export interface TailSource {
 }
 
 /** Whose binlogs, and under which promise: both sides have given it. */
-export interface TailOwner {
+interface TailOwner {
   /** `host:port` of its agent. */
   readonly agent: string
   readonly member: MemberId

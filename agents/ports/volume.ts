@@ -65,7 +65,7 @@ export interface BinlogTransaction {
 }
 
 /** A part of a binlog file, from `offset` up to `end`. */
-export interface BinlogRange {
+interface BinlogRange {
   readonly name: string
   readonly offset: number
   readonly end: number

@@ -15,7 +15,7 @@ export interface ErrorLogPlace {
 }
 
 /** What was noted before mysqld was started. */
-export interface ErrorLogMark {
+interface ErrorLogMark {
   readonly version: 1
   /**
    * The log that was appended to: a rotated one is another file. In digits: file systems of a network number their

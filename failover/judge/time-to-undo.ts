@@ -11,7 +11,7 @@ const spareMs = 2_000
 const spareFactor = 1.25
 
 /** What a switchover would end: transactions with many changed rows at the primary. */
-export function doomedBy({ snapshot, record }: Situation): readonly OpenChange[] {
+function doomedBy({ snapshot, record }: Situation): readonly OpenChange[] {
   return liveView(snapshot, record.primary)?.observation.server?.openChanges ?? []
 }
 

@@ -25,7 +25,7 @@ export interface Acknowledgement {
   readonly comment: string
 }
 
-export interface Promotion extends InstancePolicy {
+interface Promotion extends InstancePolicy {
   readonly untilWallMs: number
 }
 

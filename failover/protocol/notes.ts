@@ -68,7 +68,7 @@ export interface Downtime {
 }
 
 /** Until when an instance may be told to give up its data for a copy, although the policy is `manual`. */
-export interface ReseedConsent {
+interface ReseedConsent {
   readonly instance: InstanceName
   readonly untilWallMs: number
 }

@@ -101,7 +101,7 @@ export interface SwitchoverIntent extends IntentBase {
  * Members that follow the candidate of a switchover beforehand, so that its first write need not wait for their
  * connections.
  */
-export interface Gathering {
+interface Gathering {
   readonly members: readonly MemberId[]
   /** `steadyWall`; past it the switchover goes on without those that are not connected yet. */
   readonly untilWallMs: number

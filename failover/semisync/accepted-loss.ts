@@ -166,7 +166,7 @@ function leaseOf(situation: Situation): number {
 }
 
 /** Null where the loss is within what was accepted. */
-export function whyTooMuch(situation: Situation, best: Promised): Sentence | null {
+function whyTooMuch(situation: Situation, best: Promised): Sentence | null {
   const { acceptLoss, acceptLossUpTo } = situation.spec.failover
   if (acceptLoss === 'always') return null
   // The wait for the lease is part of the time: it is counted before it has passed.

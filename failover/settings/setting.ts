@@ -24,7 +24,7 @@ export interface ServerFacts {
  * The hand that sets a variable, or an option, of mysqld. `managed`: Regent alone, since safety rests on the value.
  * `free`: people, within `only`. `refused`: nobody; the server's own value is the right one.
  */
-export type SettingKind = 'managed' | 'free' | 'refused'
+type SettingKind = 'managed' | 'free' | 'refused'
 
 /** A row of the table of all settings (`table.ts`). */
 export interface Setting {
@@ -78,7 +78,7 @@ export interface Watched {
 }
 
 /** `worst` is the value under which a test starts agents. */
-export type Bond = { readonly worst: string } & (
+type Bond = { readonly worst: string } & (
   | {
       /** What the agents' own sessions set, as SQL. */
       readonly session: string

@@ -55,7 +55,7 @@ export function assignmentOrders(
   return actions
 }
 
-export function primaryAssignment(situation: Situation, view: LiveView, mayRestart: boolean): PrimaryAssignment {
+function primaryAssignment(situation: Situation, view: LiveView, mayRestart: boolean): PrimaryAssignment {
   const { record, cluster } = situation
   const uuids = countedUuids(situation, view)
   return {

@@ -84,7 +84,7 @@ export async function adoptedFiles(folder: AdoptedFolder): Promise<ReadonlyMap<s
   return new Map(versions)
 }
 
-export function adoptionPath(folder: AdoptedFolder, cluster: string): string {
+function adoptionPath(folder: AdoptedFolder, cluster: string): string {
   return join(folder.clusters, `${checkClusterName(cluster)}.json`)
 }
 

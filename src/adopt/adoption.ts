@@ -90,7 +90,7 @@ const hostSchema = Type.Object(
   { additionalProperties: false },
 )
 
-export const adoptionSchema = Type.Object(
+const adoptionSchema = Type.Object(
   {
     version: Type.Literal(adoptionVersion, { default: adoptionVersion, description: 'Version of this format.' }),
     cluster: Type.String({ minLength: 1, maxLength: 39, description: 'Name of the cluster.' }),
@@ -153,7 +153,7 @@ export const adoptionSchema = Type.Object(
 
 export type Adoption = Static<typeof adoptionSchema>
 export type AdoptedAccount = Static<typeof mysqlSchema>
-export type AdoptedSsh = Static<typeof sshSchema>
+type AdoptedSsh = Static<typeof sshSchema>
 
 /** A server with everything that is said of it, what is said for all hosts included. */
 export interface AdoptedHost extends Omit<Static<typeof hostSchema>, 'mysql' | 'replication' | 'ssh'> {

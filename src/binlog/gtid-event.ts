@@ -17,7 +17,7 @@ export function begunBy(event: Buffer): BegunTransaction {
 }
 
 /** @param body without header */
-export function begunByBody(type: number, body: Buffer): BegunTransaction {
+function begunByBody(type: number, body: Buffer): BegunTransaction {
   const tagged = type === eventTypes.gtidTagged
   return { ...decodeGtid(body, tagged), committedMs: decodeCommitTime(body, tagged) }
 }

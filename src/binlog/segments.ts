@@ -3,7 +3,7 @@ import { headerBytes, lengthOffset, serverIdOffset, typeOffset } from './layout.
 import { say } from '#common/sentence/sentence.ts'
 
 /** What the header of an event tells. */
-export interface EventHead {
+interface EventHead {
   /** A number of `eventTypes`, or another. */
   readonly type: number
   /** The `server_id` of the server where the transaction began. */

@@ -18,7 +18,7 @@ export interface FoundChain<Leaf extends string> {
   readonly leaves: Readonly<Partial<Record<Leaf, FoundLeaf>>>
 }
 
-export interface FoundLeaf {
+interface FoundLeaf {
   readonly cert?: string | undefined
   readonly key?: string | undefined
 }

@@ -20,7 +20,7 @@ export interface S3Options {
  * `environment`: variables, AWS' files, a web identity, the machine's role, as every tool of AWS finds them. `folder`:
  * files `accessKeyId`, `secretAccessKey` and, where there is one, `sessionToken`, as a mounted Secret has them.
  */
-export type S3Credentials = { readonly kind: 'environment' } | { readonly kind: 'folder'; readonly folder: string }
+type S3Credentials = { readonly kind: 'environment' } | { readonly kind: 'folder'; readonly folder: string }
 
 /**
  * Gives the options back where they can work, as far as can be told without a request.

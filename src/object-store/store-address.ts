@@ -7,7 +7,7 @@ import { complaintAboutKey } from './object-key.ts'
 /** Where backups lie, as a person writes it. `shown` is for people: no credentials can be in it. */
 export type StoreAddress = FolderAddress | BucketAddress
 
-export interface FolderAddress {
+interface FolderAddress {
   readonly kind: 'folder'
   readonly shown: string
   readonly folder: string
@@ -22,7 +22,7 @@ export interface BucketAddress {
 }
 
 /** The forms of an address, for help and errors. */
-export const storeForms = 'file:///folder (or /folder alone) or s3://bucket/prefix'
+const storeForms = 'file:///folder (or /folder alone) or s3://bucket/prefix'
 
 /**
  * Reads one of `storeForms`. Errors repeat nothing that could be a credential.

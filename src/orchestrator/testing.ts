@@ -39,7 +39,7 @@ export function watchedShop(overrides: SituationOverrides = {}): KnownCluster {
   }
 }
 
-export interface AskedOf {
+interface AskedOf {
   readonly cluster: string
   readonly operation: string
   readonly request: unknown

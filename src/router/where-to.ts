@@ -36,7 +36,7 @@ export interface Known {
 /** `open` takes new sessions. `kept` keeps the sessions that are there. `shut` has none. */
 export type ReadState = 'open' | 'kept' | 'shut'
 
-export interface ReadTarget {
+interface ReadTarget {
   readonly name: string
   readonly state: ReadState
   /** The weight, of 100. */

@@ -19,7 +19,7 @@ export interface MemoryStoreOptions {
   readonly after?: (access: MemoryAccess) => Promise<void>
 }
 
-export interface MemoryAccess {
+interface MemoryAccess {
   readonly kind: 'read' | 'swap' | 'remove'
   readonly name: CellName
 }

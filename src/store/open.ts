@@ -16,7 +16,7 @@ export interface OpenStoreOptions {
 }
 
 /** The forms of `--store`, for help and errors. */
-export const storeForms =
+const storeForms =
   'file:/path (or the path alone), redis://[user:password@]host[:port][/database], rediss:// for TLS, memory:'
 
 /**

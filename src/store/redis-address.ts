@@ -10,7 +10,7 @@ export interface RedisAddress {
   readonly options: RedisLogin
 }
 
-export type RedisLogin = Pick<RedisOptions, 'host' | 'port' | 'db' | 'username' | 'password' | 'tls'>
+type RedisLogin = Pick<RedisOptions, 'host' | 'port' | 'db' | 'username' | 'password' | 'tls'>
 
 const form = say`redis://[user:password@]host[:port][/database], or rediss:// for TLS`
 

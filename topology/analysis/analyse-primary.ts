@@ -103,7 +103,7 @@ export function analyseServing(view: ServingView, input: AnalysisInput): readonl
  * What it receives from outside was acknowledged elsewhere and is written here beside its clients. The channel it
  * followed by before it was promoted, stopped, is still there for a moment.
  */
-export function analyseForeignSource(view: ServingView, { snapshot }: AnalysisInput): readonly Analysis[] {
+function analyseForeignSource(view: ServingView, { snapshot }: AnalysisInput): readonly Analysis[] {
   const { channel, readOnly } = view.observation.server
   // Before it opens it applies what it received as a replica.
   if (channel === null || readOnly) return []

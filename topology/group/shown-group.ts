@@ -19,7 +19,7 @@ export interface ShownGroup {
   readonly members: ReadonlyMap<InstanceName, ShownMember>
 }
 
-export interface ShownMember {
+interface ShownMember {
   /** As the majority's view has it; without a majority as its own server has it. Null: nothing is known. */
   readonly state: MemberState | 'MISSING' | null
   readonly role: 'PRIMARY' | 'SECONDARY' | null

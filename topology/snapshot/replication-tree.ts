@@ -19,7 +19,7 @@ export interface ReplicationNode {
 }
 
 /** A server outside of the cluster that reads an instance's binlog. */
-export interface StrangeFollower {
+interface StrangeFollower {
   readonly of: InstanceName
   readonly user: string
   readonly host: string
@@ -117,7 +117,7 @@ function strangeFollowersOf(view: InstanceView, snapshot: Snapshot): readonly St
 }
 
 /** The instance a dump thread serves, by the `server_uuid` it announced. */
-export function followerOf(thread: DumpThread, snapshot: Snapshot): InstanceView | undefined {
+function followerOf(thread: DumpThread, snapshot: Snapshot): InstanceView | undefined {
   if (thread.serverUuid === '') return undefined
   return snapshot.instances.find((view) => view.observation?.server?.uuid === thread.serverUuid)
 }

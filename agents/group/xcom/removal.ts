@@ -39,7 +39,7 @@ export type Removal =
   | { readonly removed: 'unanswered'; readonly sentence: Sentence }
 
 /** By address. */
-export type Answers = Readonly<Record<string, Answer>>
+type Answers = Readonly<Record<string, Answer>>
 
 export interface RemovalTimings extends WatchTimings {
   /** For a member to answer the request. */

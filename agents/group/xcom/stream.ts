@@ -22,7 +22,7 @@ export type XcomStack =
       readonly tls: MemberTls | null
     }
 
-export interface MemberTls {
+interface MemberTls {
   /** PEM of whom to trust; '' for anybody: encrypted, and nobody's certificate is checked. */
   readonly ca: string
   /** The name that members’ certificates carry; null where it is not compared. */

@@ -40,7 +40,7 @@ export interface Kept {
   readonly journalBytes: number
 }
 
-export const journalVersion = 1
+const journalVersion = 1
 const amount = integer(0, Number.MAX_SAFE_INTEGER)
 const shapes = {
   stream: objectOf({ stream: text(0, 16_777_216) }),

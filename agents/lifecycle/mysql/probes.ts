@@ -20,7 +20,7 @@ export function builtInProbes(parts: RoleParts): readonly BuiltInAction[] {
  * A success without output is "no role": a manager of KubeBlocks then takes the label away. A failure is "cannot tell":
  * the label stays. The two are never mixed: a frozen primary may go on, and a dead one must not keep its label.
  */
-export function sayRole(role: Role): ActionResult {
+function sayRole(role: Role): ActionResult {
   switch (role.is) {
     case 'none':
       return succeeded(Buffer.alloc(0))

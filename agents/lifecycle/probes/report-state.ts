@@ -24,7 +24,7 @@ export const nothingReported: ReportState = {
  * A probe with a period of a second, of a server that is down, would else cost the API server two requests a second for
  * as long as the server is down.
  */
-export const sameFailureMs = 15_000
+const sameFailureMs = 15_000
 
 /** An event that is to be told. The same failure again is told once in 15 s, unless the run was forced. */
 export function offered(state: ReportState, event: ProbeEvent, nowMs: number, isForced: boolean): ReportState {

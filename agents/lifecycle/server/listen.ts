@@ -13,7 +13,7 @@ export interface TcpPlace {
 }
 
 /** KubeBlocks’ name for the socket in the folder of `--unix-socket`. */
-export const socketName = 'kbagent.socket'
+const socketName = 'kbagent.socket'
 
 /** Listens on a port and gives it: port 0 is any that is free. Throws `REGENT_ADDRESS_IN_USE` and `REGENT_SYSTEM`. */
 export async function listenOnPort(server: Server, { host, port, option }: TcpPlace): Promise<number> {

@@ -10,7 +10,7 @@ import { errnoOf, interrupted, timeoutError } from './failure.ts'
  * (reads); `end` answers when it is seen to have ended (what changes something); `leave` leaves it running (a marker:
  * killed while it waits, it would commit unacknowledged).
  */
-export type AfterDeadline = 'abandon' | 'end' | 'leave'
+type AfterDeadline = 'abandon' | 'end' | 'leave'
 
 export interface QueryOptions {
   /** Milliseconds; Infinity for none. */

@@ -24,7 +24,7 @@ export interface CloneRequest {
 }
 
 /** The statement that runs for minutes; resolves at its end. `stop` ends it in the server. */
-export type LongStatement = (statement: string, signal: AbortSignal) => Promise<unknown>
+type LongStatement = (statement: string, signal: AbortSignal) => Promise<unknown>
 
 interface ClonePorts {
   readonly sql: Sql

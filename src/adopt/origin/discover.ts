@@ -114,7 +114,7 @@ function identityOf({ uuid, hostname, port, serverId, dataDir }: SeenServer): st
 }
 
 /** Upwards by the channels, downwards by `report_host`, and where a replica names none by the hosts that read. */
-export function hintsOf(address: HostAddress, server: SeenServer): readonly Hint[] {
+function hintsOf(address: HostAddress, server: SeenServer): readonly Hint[] {
   const here = addressText(address)
   const asSeenThere = (host: string): string => (host === 'localhost' || host === '' ? address.host : host)
   const sources = server.channels.map(({ sourceHost, sourcePort }) => ({

@@ -7,7 +7,7 @@ import { answers, type AnsweredLook, type Look } from './look.ts'
 import { follows } from './primary.ts'
 
 /** The server that would be promoted, and the server from which it would first get what it lacks. */
-export interface Choice {
+interface Choice {
   readonly candidate: AnsweredLook
   /** The one that has got most; the candidate itself where nobody has more. */
   readonly mostAdvanced: AnsweredLook

@@ -22,7 +22,7 @@ export type PrimaryState =
   | { readonly kind: 'dead'; readonly look: Look; readonly why: Sentence }
 
 /** So many milliseconds of looks in vain before anybody is asked whether it is dead. */
-export const patienceWithPrimaryMs = 900
+const patienceWithPrimaryMs = 900
 
 /**
  * A server that takes writes and is followed, else the server that most follow. Followers that answer come first: what
@@ -146,7 +146,7 @@ function namesOf(looks: readonly Look[]): Sentence {
 }
 
 /** How a look went, as the middle of a sentence. */
-export function reachWords({ reach }: Look): Sentence {
+function reachWords({ reach }: Look): Sentence {
   switch (reach) {
     case null:
       return say`it was not looked at yet`

@@ -9,7 +9,7 @@ import { answers, type AnsweredLook, type Look } from './look.ts'
 import { follows, reachInFull, takesWrites } from './primary.ts'
 
 /** What requirements are asked of. */
-export interface Asked {
+interface Asked {
   readonly adoption: Adoption
   readonly looks: readonly Look[]
   readonly answering: readonly AnsweredLook[]

@@ -1,7 +1,7 @@
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 
 /** The sources of the transactions in a set: `uuid`, `uuid:tag`. */
-export function sourcesOf(set: GtidSet): readonly string[] {
+function sourcesOf(set: GtidSet): readonly string[] {
   if (set.isEmpty()) return []
   return set
     .toString()

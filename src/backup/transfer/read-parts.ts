@@ -18,7 +18,7 @@ export interface PartsSource {
   readonly ended?: (end: PartEnd) => void
 }
 
-export interface KeptParts {
+interface KeptParts {
   readonly end: PartEnd
   readonly read: () => AsyncIterable<Buffer>
 }

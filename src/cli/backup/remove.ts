@@ -76,7 +76,7 @@ async function requireOwnUnlessDry(
 }
 
 /** Why this backup is the last of its kind; '' where it is not. */
-export function whyKept(
+function whyKept(
   name: string,
   { objects, manifests, verified, claimed = verified }: Pick<Stock, 'objects' | 'manifests' | 'verified' | 'claimed'>,
 ): string {

@@ -4,7 +4,7 @@ import { RegentError } from '#common/errors/errors.ts'
 import { readText } from '#local/files/input-file.ts'
 
 /** Longer than any read the manager answers from memory should take, also on a busy machine. */
-export const readDeadlineMs = 10_000
+const readDeadlineMs = 10_000
 /** Managers send a comment every 2 s; those of an older version every 15 s. */
 const silentStreamMs = 40_000
 /** Characters of an answer, or of one event: whatever answers must not fill the memory of the program that asks. */
@@ -182,7 +182,7 @@ function parseAnswer(url: string, text: string): unknown {
 }
 
 /** The error that a problem+json answer (RFC 9457) carries: `{status, title, detail, code, remedy}`. */
-export function problemOf(url: string, status: number, text: string): RegentError {
+function problemOf(url: string, status: number, text: string): RegentError {
   let problem: unknown
   try {
     problem = JSON.parse(text)

@@ -2,7 +2,7 @@
  * The version of what `-o json` prints. The number grows when a field is taken away, renamed or given another meaning;
  * new fields come without that.
  */
-export const formatVersion = 1
+const formatVersion = 1
 
 /**
  * A line of JSON for scripts (docs/reference/json.md): every command prints one object, with the version of its format.

@@ -14,7 +14,7 @@ export interface CatalogueEntry {
   readonly remedy: Remedy
 }
 
-export type Remedy = string | Sentence | { readonly local: string; readonly kubernetes: string }
+type Remedy = string | Sentence | { readonly local: string; readonly kubernetes: string }
 
 export const catalogue = {
   REGENT_BAD_NAME: {

@@ -23,7 +23,7 @@ export function createTlsServer(
 }
 
 /** New connections get each new certificate, from now until the server is closed. */
-export function reloadWith(server: TlsServer, certificates: CertificateSource, options: ServerOptions = {}): void {
+function reloadWith(server: TlsServer, certificates: CertificateSource, options: ServerOptions = {}): void {
   const forget = certificates.onChange((material) => server.setSecureContext(contextOf(material, options)))
   server.once('close', forget)
 }

@@ -14,7 +14,7 @@ export interface ConflictRetry {
 }
 
 /** For what few write: 5 attempts, 10 ms apart, as client-go's. */
-export const quickRetry: ConflictRetry = { attempts: 5, delayMs: 10, factor: 1, jitter: 0.1 }
+const quickRetry: ConflictRetry = { attempts: 5, delayMs: 10, factor: 1, jitter: 0.1 }
 /** For what many write: 4 attempts, 10, 50 and 250 ms apart, as client-go's. */
 export const patientRetry: ConflictRetry = { attempts: 4, delayMs: 10, factor: 5, jitter: 0.1 }
 

@@ -48,7 +48,7 @@ export type WatchEvent<Kind extends KubeObject> =
   /** Nothing changed up to this version: a new watch may begin there. */
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string }
 
-export interface WriteOptions extends RequestOptions {
+interface WriteOptions extends RequestOptions {
   readonly fieldManager?: string
 }
 

@@ -47,7 +47,7 @@ const mostTries = 10
  */
 const mostConnections = 32
 /** Bytes of an answer with one object: etcd holds 1.5 MB, and JSON may write a byte of it in six. */
-export const longestAnswerBytes = 32 * 1024 * 1024
+const longestAnswerBytes = 32 * 1024 * 1024
 const longestRefusalBytes = 1024 * 1024
 
 /** Requests to the API server: signed, throttled, bounded in time, repeated where the server says when. */

@@ -5,7 +5,7 @@ import type { QueueRecorder } from './work-queue.ts'
 export type ReconcileOutcome = 'success' | 'requeue_after' | 'error' | 'terminal_error'
 
 /** What is read of a queue when somebody asks for the metrics. */
-export interface QueueView {
+interface QueueView {
   depth(): number
   /** How long each key that a worker has now has been with it. */
   runningMs(): readonly number[]
@@ -28,7 +28,7 @@ export interface RuntimeMetrics {
   leads(lease: string, leads: boolean): void
 }
 
-export interface ApiRequest {
+interface ApiRequest {
   readonly method: string
   readonly host: string
   readonly code: string

@@ -12,7 +12,7 @@ import type { KubeClient } from '../client/kube-client.ts'
 import { apiVersionOf, type KubeObject, type Resource } from '../objects/objects.ts'
 
 /** What an Event says about the object it is about. */
-export interface ObjectReference {
+interface ObjectReference {
   readonly apiVersion: string
   readonly kind: string
   readonly name: string

@@ -5,7 +5,7 @@ import { aborted } from '#common/process/signals.ts'
 import type { KubeClient } from '../client/kube-client.ts'
 import type { KubeObject, Resource } from '../objects/objects.ts'
 
-export const namespaces: Resource = {
+const namespaces: Resource = {
   group: '',
   version: 'v1',
   kind: 'Namespace',

@@ -36,7 +36,7 @@ export function leaderClient(client: KubeClient, leadership: Leadership): KubeCl
   }
 }
 
-export function assertHolds(leadership: Leadership): void {
+function assertHolds(leadership: Leadership): void {
   if (!leadership.holds()) throw notLeader(say`it was lost`)
 }
 

@@ -22,7 +22,7 @@ export interface AdmissionSituation {
   readonly clusterOf: (key: ObjectKey) => MySQLCluster | undefined
 }
 
-export interface ClusterDefaults {
+interface ClusterDefaults {
   readonly image?: string | undefined
 }
 
@@ -54,13 +54,13 @@ export interface AdmissionResponse {
   readonly patch?: string
 }
 
-export type Reviewer = (request: AdmissionRequest) => AdmissionResponse
+type Reviewer = (request: AdmissionRequest) => AdmissionResponse
 
 /**
  * What a request gets that a reviewer could not judge. A cluster would be stored unseen, and is refused. Pods are of
  * anybody: an error of HTTP leaves them to the webhook's `failurePolicy`, which is `Ignore`.
  */
-export type Unjudged = 'refused' | 'leftToPolicy'
+type Unjudged = 'refused' | 'leftToPolicy'
 
 export interface AdmissionRoute {
   readonly review: Reviewer
@@ -120,7 +120,7 @@ export function refuse(
 }
 
 /** What is written into a cluster where it does not say it itself. */
-export function defaultMySQLCluster(
+function defaultMySQLCluster(
   next: MySQLCluster,
   before: MySQLCluster | undefined,
   defaults: ClusterDefaults,

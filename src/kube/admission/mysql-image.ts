@@ -1,7 +1,7 @@
 import { isTooOld } from '#common/mysql/mysql-version.ts'
 
 /** A version as far as a tag names it. */
-export type NamedVersion = readonly [major: number, minor: number | undefined, patch: number | undefined]
+type NamedVersion = readonly [major: number, minor: number | undefined, patch: number | undefined]
 
 const host = '(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?|\\[[0-9a-fA-F:]{2,39}\\])(?::[0-9]{1,5})?'
 const part = '[a-z0-9]+(?:(?:[.]|_{1,2}|-+)[a-z0-9]+)*'
@@ -15,7 +15,7 @@ export function isImageName(image: string): boolean {
 }
 
 /** The tag of an image, '' where it has none. A port of the registry is no tag. */
-export function tagOf(image: string): string {
+function tagOf(image: string): string {
   const [reference = ''] = image.split('@')
   return /:([^:/]+)$/.exec(reference)?.[1] ?? ''
 }
@@ -29,7 +29,7 @@ export function isPinned(image: string): boolean {
  * The version of MySQL in a tag such as `8.0.36-debian`; undefined where the tag says nothing of that kind, as
  * `production`.
  */
-export function versionIn(image: string): NamedVersion | undefined {
+function versionIn(image: string): NamedVersion | undefined {
   const [, major, minor, patch] = /^v?([589])(?:\.(\d{1,2})(?:\.(\d{1,3}))?)?(?=$|[-_+])/.exec(tagOf(image)) ?? []
   const number = (digits: string | undefined) => (digits === undefined ? undefined : Number(digits))
   return major === undefined ? undefined : [Number(major), number(minor), number(patch)]

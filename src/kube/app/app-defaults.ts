@@ -3,7 +3,7 @@ import type { App } from './app.ts'
 import type { AppPort, AppSpec } from './app-schema.ts'
 
 /** A port of which everything is said. */
-export type NamedPort = Required<AppPort>
+type NamedPort = Required<AppPort>
 
 /** A spec of which everything is said that Deployment and Service are made of. */
 export type WholeAppSpec = Omit<AppSpec, 'ports' | 'service'> & {

@@ -34,7 +34,7 @@ export const deployments: Resource<Deployment> = {
 }
 
 /** The one container of an App's pods. */
-export const appContainer = 'app'
+const appContainer = 'app'
 
 export function appSelectorOf(name: string): Readonly<Record<string, string>> {
   return { [appLabel]: name }

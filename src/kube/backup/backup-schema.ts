@@ -39,7 +39,7 @@ export const mysqlBackupSpecSchema = closed(
 
 export type MySQLBackupSpec = Static<typeof mysqlBackupSpecSchema>
 
-export const backupPhases = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'] as const
+const backupPhases = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'] as const
 export type BackupPhase = (typeof backupPhases)[number]
 
 const text = (description: string) => Type.Optional(Type.String({ description }))

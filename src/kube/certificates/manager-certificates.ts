@@ -55,11 +55,7 @@ export function followCertificates(parts: FollowParts): FollowedCertificates {
 }
 
 /** The Secret as it is to be; what may stay stays. */
-export async function managerSecretOf(
-  namespace: string,
-  existing: Secret | undefined,
-  moment: Moment,
-): Promise<Secret> {
+async function managerSecretOf(namespace: string, existing: Secret | undefined, moment: Moment): Promise<Secret> {
   const found = {
     bundle: textIn(existing, 'ca.crt'),
     key: textIn(existing, 'ca.key'),

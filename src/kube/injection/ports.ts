@@ -1,7 +1,7 @@
 import type { V1Container } from '@kubernetes/client-node'
 import { portNames } from './marks.ts'
 
-export interface Port {
+interface Port {
   readonly name: string
   readonly port: number
 }

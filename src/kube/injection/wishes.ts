@@ -23,7 +23,7 @@ export interface Wishes {
   readonly tokenSecret: string | undefined
 }
 
-export interface Served {
+interface Served {
   readonly actions: string
   readonly probes: string
   readonly streaming: string

@@ -54,7 +54,7 @@ function replicasService(cluster: MySQLCluster): Service {
 }
 
 /** Which pods have reads is said pod by pod (`read-labels.ts`): a replica may be late, and the primary stand in. */
-export function readSelectorOf(cluster: string): Readonly<Record<string, string>> {
+function readSelectorOf(cluster: string): Readonly<Record<string, string>> {
   return { ...selectorOf(cluster), [labels.reads]: 'open' }
 }
 

@@ -4,7 +4,7 @@ import { probeMessageOf } from './messages.ts'
 import { isLegacy, type PodEvent } from './pod-event.ts'
 
 /** What an Event is about, in the order in which handlers are asked. */
-export const topics = ['role', 'task', 'availability'] as const
+const topics = ['role', 'task', 'availability'] as const
 export type Topic = (typeof topics)[number]
 
 const claims: Readonly<Record<Topic, (event: PodEvent) => boolean>> = {

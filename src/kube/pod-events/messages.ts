@@ -76,7 +76,7 @@ export function taskMessageOf({ message }: PodEvent): TaskMessage | undefined {
  * What an agent before 1.0, or a readiness probe that prints JSON, says of a role; in the shape of today's. Undefined
  * where it is neither.
  */
-export function legacyMessageOf(event: PodEvent): ProbeMessage | undefined {
+function legacyMessageOf(event: PodEvent): ProbeMessage | undefined {
   const inProbe = /Readiness probe failed: .*?(\{.*\})/s.exec(event.message ?? '')?.[1]
   const said = jsonObject(event.message) ?? jsonObject(inProbe)
   if (said === undefined || typeof said['event'] !== 'string') return undefined

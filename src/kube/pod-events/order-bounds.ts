@@ -7,7 +7,7 @@ export type VersionKind = 'snapshot' | 'authoritative'
 export type OrderBounds = Readonly<Record<VersionKind, bigint>>
 
 /** Clocks of nodes may be so far ahead of the API server's. */
-export const mostAheadMs = 60_000
+const mostAheadMs = 60_000
 
 /**
  * By the API server's clock, which no agent moves. A time is in microseconds. A version is an engine's own number: an

@@ -20,7 +20,7 @@ const user = 65_532
 /** Time after the deadline for sessions, for HAProxy to end and for the log. */
 const endingSeconds = 10
 
-export function routerSettingsOf(router: RouterSpec): RouterSettings {
+function routerSettingsOf(router: RouterSpec): RouterSettings {
   const { waitMs, connectMs, drainMs, maxConnections, logSessions, reads } = router
   const said = Object.entries({ waitMs, connectMs, drainMs, maxConnections, logSessions, reads })
   return routerSettings(Object.fromEntries(said.filter(([, value]) => value !== undefined)))

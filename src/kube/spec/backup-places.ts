@@ -32,7 +32,7 @@ export const storeFiles = {
 } as const
 
 /** The folder of a cluster's backups in a store: two namespaces may have clusters of one name. */
-export function folderOf({ namespace, name }: ObjectKey): string {
+function folderOf({ namespace, name }: ObjectKey): string {
   return `${namespace}.${name}`
 }
 

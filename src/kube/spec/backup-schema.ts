@@ -15,7 +15,7 @@ const {
   ...words
 } = backupStoreSchema.properties
 
-export const secretNamePattern = '^[a-z0-9][a-z0-9.-]*$'
+const secretNamePattern = '^[a-z0-9][a-z0-9.-]*$'
 const objectName = (description: string) => Type.String({ pattern: secretNamePattern, maxLength: 253, description })
 
 const store = (description: string) =>
@@ -138,6 +138,5 @@ export const bootstrapSchema = closed(
   { description: 'What a new cluster begins with; with nothing unless given.' },
 )
 
-export type KubeBackup = Readonly<Static<typeof backupSchema>>
+type KubeBackup = Readonly<Static<typeof backupSchema>>
 export type KubeBackupStore = KubeBackup['store']
-export type KubeRestore = Readonly<Static<typeof restore>>

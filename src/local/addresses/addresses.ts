@@ -147,7 +147,7 @@ async function takenPort(address: string): Promise<number | undefined> {
 }
 
 /** Whether somebody could listen there now. */
-export async function isFree(host: string, port: number): Promise<boolean> {
+async function isFree(host: string, port: number): Promise<boolean> {
   const server = await listen(host, port)
   if (server === undefined) return false
   await close(server)

@@ -19,7 +19,7 @@ import { refuseNewer } from '../files/file-version.ts'
 import { readJsonIfThere } from '../files/input-file.ts'
 import { layoutOf, volumeOf } from './state-layout.ts'
 
-export const clusterFileVersion = 1
+const clusterFileVersion = 1
 
 /** Ports of every instance, each on its own address; all lie below the kernel's ephemeral range. */
 export const instancePorts = { port: 3306, adminPort: 3307, agentPort: 9400 } as const
@@ -127,7 +127,7 @@ export function routerAddress({ number }: Pick<LocalCluster, 'number'>) {
 }
 
 /** `127.24.<cluster>.<ordinal+1>`, unless --hosts names another address. */
-export function addressOf(cluster: Pick<LocalCluster, 'number' | 'hosts'>, ordinal: number): string {
+function addressOf(cluster: Pick<LocalCluster, 'number' | 'hosts'>, ordinal: number): string {
   return cluster.hosts[ordinal]?.address ?? `127.24.${cluster.number}.${ordinal + 1}`
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { isMissing } from '../files/input-file.ts'
 
 /** A log longer than this is put aside; `.1` and `.2` are kept, so that one process takes 30 MB at most. */
-export const logLimitBytes = 10 * 1024 * 1024
+const logLimitBytes = 10 * 1024 * 1024
 
 /**
  * Puts logs that grew past the limit aside. The content is copied and the file truncated, not renamed: processes write

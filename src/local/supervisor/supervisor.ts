@@ -24,7 +24,7 @@ import { SupervisedProcess, type SupervisedStatus } from './supervised-process.t
 
 /** Names of manager and router among the supervised processes; others are agents, named as their instances. */
 export const managerProcess = 'manager'
-export const routerProcess = 'router'
+const routerProcess = 'router'
 
 /** Logs are looked at this often. */
 const rotateEveryMs = 5_000

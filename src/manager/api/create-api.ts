@@ -42,7 +42,7 @@ export interface ApiLimits {
   readonly shutdownMs: number
 }
 
-export const defaultLimits: ApiLimits = {
+const defaultLimits: ApiLimits = {
   requestsPerSecond: 50,
   bodyBytes: 65_536,
   eventStreams: 64,

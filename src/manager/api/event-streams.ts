@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 /**
  * Server-sent events to one client. Only the newest state matters: a client that reads slowly misses what lies between.
  */
-export interface EventStream {
+interface EventStream {
   send(event: string, data: unknown): void
   end(): void
   /** Calls `ended` once, however the stream ends; at once where it has ended. */

@@ -23,7 +23,7 @@ export interface MemoryClusters extends ClusterService {
   readonly searched: object[]
 }
 
-export const testToken = 'test-token-0123456789'
+const testToken = 'test-token-0123456789'
 
 export const authorized = { authorization: `Bearer ${testToken}` }
 

@@ -35,14 +35,7 @@ const name = { pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$', allowed: 'the na
 const image = { minLength: 1, maxLength: 512 }
 
 /** What a manager can do without: each may be switched off where the cluster lacks it, or lacks the right to it. */
-export const capabilities = [
-  'webhooks',
-  'networkPolicies',
-  'podMonitors',
-  'disruptionBudgets',
-  'events',
-  'podEvents',
-] as const
+const capabilities = ['webhooks', 'networkPolicies', 'podMonitors', 'disruptionBudgets', 'events', 'podEvents'] as const
 
 const kube = concern(
   {

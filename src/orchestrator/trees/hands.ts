@@ -28,7 +28,7 @@ export interface RecoveryUnderWay {
   end(ended: RecoveryEnded): void
 }
 
-export interface KnownAddress {
+interface KnownAddress {
   readonly host: string
   readonly port: number
 }

@@ -123,7 +123,7 @@ export function refuses(title: string, rows: readonly Refusal[]): void {
 }
 
 /** Where the reason of a difference stands: in the columns of a route, or on a page. */
-export type Reason = readonly [where: string, reason: RegExp]
+type Reason = readonly [where: string, reason: RegExp]
 
 /** The same, where the answer is another one than orchestrator’s: the reason stands where people look for that. */
 export type Difference = readonly [...Refusal, reason: Reason]

@@ -30,7 +30,7 @@ export function routerLines({ router }: Pick<TopologyView, 'router'>): readonly 
 }
 
 /** `demo  semisync  epoch 3  WRITABLE  primary demo-1`. */
-export function headline(view: TopologyView, paint: Paint): string {
+function headline(view: TopologyView, paint: Paint): string {
   const state = writability(view, paint)
   const primary = view.primary === null ? paint.red('no primary') : `primary ${paint.bold(view.primary)}`
   if (view.watched) return [paint.bold(view.name), view.mode, paint.dim('only watched'), state, primary].join('  ')

@@ -16,7 +16,7 @@ export interface Plan {
 }
 
 /** There is nothing to do, and why. */
-export interface Needless {
+interface Needless {
   readonly needless: string
 }
 
