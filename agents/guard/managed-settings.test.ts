@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { restsDurabilityOn, runtimeSettings, wantedAtRuntime } from '#failover/settings/runtime.ts'
+import { restsDurabilityOn, wantedAtRuntime } from '#failover/settings/runtime.ts'
+import { settingsTable } from '#failover/settings/table.ts'
 import { isSameValue } from '#failover/settings/setting.ts'
 import { inGroup, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
@@ -142,7 +143,12 @@ it('A word that a list must not have is taken out of the list, in mode group, an
 })
 
 it('The settings that durability rests on are known', () => {
-  expect(runtimeSettings.filter(restsDurabilityOn).toSorted()).toEqual([
+  expect(
+    settingsTable
+      .map(({ name }) => name)
+      .filter(restsDurabilityOn)
+      .toSorted(),
+  ).toEqual([
     'binlog_error_action',
     'binlog_order_commits',
     'innodb_doublewrite',

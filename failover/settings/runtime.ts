@@ -9,8 +9,6 @@ import { rowOf, settingsTable } from './table.ts'
 const rows = settingsTable.filter((setting): setting is WatchedSetting => setting.watched !== undefined)
 type WatchedSetting = Setting & Required<Pick<Setting, 'watched'>>
 
-export const runtimeSettings: readonly string[] = rows.map(({ name }) => name)
-
 export function restsDurabilityOn(name: string): boolean {
   return rowOf(name)?.watched?.restsDurability === true
 }

@@ -3,7 +3,7 @@ import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import type { Archive } from '../archive/history.ts'
 import type { Opening } from '../objects/opening.ts'
 import { aManifest, aPiece, sourceA, sourceB, startMs } from '../objects/testing.ts'
-import { describeWindow, windowOf } from './window.ts'
+import { describePossible, windowOf } from './window.ts'
 import { expectBelow } from '#test/support/expect-below.ts'
 
 const second = (seconds: number) => startMs + seconds * 1_000
@@ -31,16 +31,18 @@ const archive = (given: Partial<Archive>): Archive => ({
   pieces: [],
   ...given,
 })
-const told = (given: Partial<Archive>) => describeWindow('shop', windowOf(archive(given))).map(String)
+/** What can be restored, and then each hole. */
+function told(given: Partial<Archive>): readonly string[] {
+  const window = windowOf(archive(given))
+  return [describePossible(window), ...window.holes.map(({ why }) => why)].map(String)
+}
 
 describe('the window', () => {
   it('is from the end of the backup to the last commit of an unbroken archive', () => {
     const window = windowOf(archive({ pieces: [ten(1), ten(0)] }))
     expect(window).toMatchObject({ spans: [{ fromMs: second(5), toMs: second(20) }], alone: [], holes: [] })
     expect(window.newest?.gtids.toString()).toBe(`${sourceA}:1-20`)
-    expect(told({ pieces: [ten(0), ten(1)] })).toEqual([
-      'cluster shop can be restored to: 2026-11-18T11:06:45Z to 2026-11-18T11:07:00Z',
-    ])
+    expect(told({ pieces: [ten(0), ten(1)] })).toEqual(['2026-11-18T11:06:45Z to 2026-11-18T11:07:00Z'])
   })
 
   it('is to the second within, where times have milliseconds', () => {
@@ -50,19 +52,15 @@ describe('the window', () => {
   })
 
   it('of a backup without pieces behind it is that backup', () => {
-    expect(told({})).toEqual([`cluster shop can be restored to: backup ${first.name} as it is`])
-    expect(told({ pieces: [ten(0, { to: 5 })] })).toEqual([
-      `cluster shop can be restored to: backup ${first.name} as it is`,
-    ])
-    expect(told({ manifests: [], pieces: [ten(0)] })).toEqual([
-      'cluster shop can be restored to: nothing, since no backup is whole',
-    ])
+    expect(told({})).toEqual([`backup ${first.name} as it is`])
+    expect(told({ pieces: [ten(0, { to: 5 })] })).toEqual([`backup ${first.name} as it is`])
+    expect(told({ manifests: [], pieces: [ten(0)] })).toEqual(['nothing, since no backup is whole'])
   })
 
   it('ends at a hole, which is named, and begins again with the next backup', () => {
     const later = aManifest({ gtids: `${sourceA}:1-25`, endedAtMs: second(25) })
     expect(told({ manifests: [first, later], pieces: [ten(0), ten(2), ten(3)] })).toEqual([
-      'cluster shop can be restored to: 2026-11-18T11:06:45Z to 2026-11-18T11:06:50Z; 2026-11-18T11:07:05Z to 2026-11-18T11:07:20Z',
+      '2026-11-18T11:06:45Z to 2026-11-18T11:06:50Z; 2026-11-18T11:07:05Z to 2026-11-18T11:07:20Z',
       `the archive lacks 10 transactions (${sourceA}:11-20), committed after 2026-11-18T11:06:50Z and before 2026-11-18T11:07:01Z`,
     ])
   })

@@ -81,11 +81,3 @@ export function describePossible({ spans, alone }: Pick<Window, 'spans' | 'alone
   const all = joined([...seconds, ...backups], '; ')
   return all === '' ? say`nothing, since no backup is whole` : all
 }
-
-/** Tells a person what can be restored, and then each hole. */
-export function describeWindow(cluster: string, window: Window): readonly Sentence[] {
-  return [
-    say`cluster ${cluster} can be restored to: ${describePossible(window)}`,
-    ...window.holes.map(({ why }) => why),
-  ]
-}
