@@ -21,21 +21,24 @@ describe('a cluster on this machine', () => {
 
   it('says how to connect and who is who', async () => {
     const cluster = shop.current
-    const { stdout } = await cluster.regent('local', 'status', '-o', 'json')
-    const status = JSON.parse(stdout) as LocalStatus
-    expect(status).toMatchObject({
+    const said = async (...words: readonly string[]) => (await cluster.regent(...words)).stdout
+    const status = async () => JSON.parse(await said('local', 'status', '-o', 'json')) as LocalStatus
+    // On a busy machine the agent of the primary is not heard for a moment, and nobody knows then.
+    const patience = { timeout: patienceMs, interval: 200 }
+    await expect.poll(status, patience).toMatchObject({
       name: 'shop',
       state: 'up',
       writable: true,
       client: { user: 'client' },
       primary: { instance: await cluster.primary() },
     })
-    expect(status.instances.map((one) => one.role).sort()).toEqual(['primary', 'replica', 'replica'])
-    for (const one of status.instances) for (const pid of [one.pid, one.agentPid]) expect(pid).toBeGreaterThan(1)
-    expect((await cluster.regent('local', 'list')).stdout).toMatch(/shop +up +yes/)
-    expect((await cluster.regent('topology')).stdout).toMatch(
-      /^shop {2}semisync {2}epoch \d+ {2}WRITABLE {2}primary shop-\d/,
-    )
+    const { instances } = await status()
+    expect(instances.map((one) => one.role).sort()).toEqual(['primary', 'replica', 'replica'])
+    for (const one of instances) for (const pid of [one.pid, one.agentPid]) expect(pid).toBeGreaterThan(1)
+    await expect.poll(() => said('local', 'list'), patience).toMatch(/shop +up +yes/)
+    await expect
+      .poll(() => said('topology'), patience)
+      .toMatch(/^shop {2}semisync {2}epoch \d+ {2}WRITABLE {2}primary shop-\d/)
   })
 
   it('is up: a second up says so and changes nothing, and one that asks for something else is refused', async () => {
