@@ -133,10 +133,11 @@ class ProbedServer extends ScriptedServer {
 }
 
 /** An observer whose clock and timers are a test's: `tryWrite` is what the timer of the write probe does. */
-async function probing() {
+async function probing(timings = defaultTimings) {
   const server = new ProbedServer(older)
   const tasks: (() => void)[] = []
   const disk = { freeBytes: 1e10, failure: null as 'diskFull' | null, detail: '' }
+  const hangs = { asked: 0, until: Promise.resolve() }
   let nowMs = 0
   const clock = { ...realWorld.clock, monotonicMs: () => nowMs }
   const timers: Timers = {
@@ -147,10 +148,17 @@ async function probing() {
     {
       process: new ScriptedProcess(),
       server,
-      volume: { ...quietVolume, probe: async () => ({ ...disk }) },
+      volume: {
+        ...quietVolume,
+        probe: async () => {
+          hangs.asked += 1
+          await hangs.until
+          return { ...disk }
+        },
+      },
       clock,
       timers,
-      timings: defaultTimings,
+      timings,
     },
     () => undefined,
   )
@@ -162,7 +170,7 @@ async function probing() {
     if (answer) server.answers.shift()?.(answer)
     await realWorld.timers.sleep(1)
   }
-  return { server, observer, disk, tryWrite, pass: (ms: number) => (nowMs += ms) }
+  return { server, observer, disk, hangs, tryWrite, pass: (ms: number) => (nowMs += ms) }
 }
 
 describe('the write probe', () => {
@@ -173,6 +181,21 @@ describe('the write probe', () => {
     await tryWrite('stuck')
     expect(observer.probe.result).toBe('diskFull')
     expect(observer.freeBytes).toBe(0)
+  })
+
+  it('takes a server for stuck whose disk answers nothing, which is asked once', async () => {
+    const { observer, disk, hangs, tryWrite } = await probing({ ...defaultTimings, queryDeadlineMs: 10 })
+    await tryWrite('ok')
+    const answers = Promise.withResolvers<void>()
+    Object.assign(hangs, { asked: 0, until: answers.promise })
+    await tryWrite('stuck')
+    await expect.poll(() => observer.probe.result).toBe('stuck')
+    await tryWrite('stuck')
+    await realWorld.timers.sleep(20)
+    expect(hangs.asked).toBe(1)
+    Object.assign(disk, { freeBytes: 7 })
+    answers.resolve()
+    await expect.poll(() => observer.freeBytes).toBe(7)
   })
 
   it('does not take a server for stuck that still waits out its minute after its disk was full', async () => {

@@ -28,6 +28,8 @@ export interface ObserverPorts {
   readonly timings: Timings
 }
 
+type Disk = Awaited<ReturnType<VolumePort['probe']>>
+
 interface Look {
   readonly generation: number
   readonly look: number
@@ -54,7 +56,9 @@ export class Observer implements ObserverPort {
   #serverGeneration = 0
   #probe: Probe = { result: 'unknown', detail: '' }
   #freeBytes: number | null = null
-  #disk: Awaited<ReturnType<VolumePort['probe']>> | null = null
+  #disk: Disk | null = null
+  /** The look at the disk that is under way. */
+  #asking: Promise<Disk> | null = null
   #fullAtMs = Number.NEGATIVE_INFINITY
   #probes = 0
   #timer: Timer | null = null
@@ -108,7 +112,7 @@ export class Observer implements ObserverPort {
   }
 
   async freeBytesNow(): Promise<number> {
-    const { freeBytes } = await this.#lookAtDisk()
+    const { freeBytes } = await this.#askDisk()
     if (freeBytes !== null) return freeBytes
     throw new RegentError(
       'REGENT_FAR_CANNOT',
@@ -251,7 +255,18 @@ export class Observer implements ObserverPort {
     return result === 'stuck' || result === 'unknown' || (result === 'ok' && this.#unanswered)
   }
 
-  async #lookAtDisk(): Promise<Awaited<ReturnType<VolumePort['probe']>>> {
+  /** A disk that answers nothing tells nothing, and must not hide a server that answers nothing either. */
+  async #lookAtDisk(): Promise<Disk> {
+    const { timers, timings } = this.#ports
+    const late = Promise.withResolvers<Disk>()
+    const timer = timers.after(timings.queryDeadlineMs, () =>
+      late.resolve((this.#disk = { freeBytes: this.#freeBytes, failure: null, detail: '' })),
+    )
+    this.#asking ??= this.#askDisk().finally(() => (this.#asking = null))
+    return Promise.race([this.#asking, late.promise]).finally(() => timer.cancel())
+  }
+
+  async #askDisk(): Promise<Disk> {
     const { volume, clock } = this.#ports
     const disk = await volume.probe()
     this.#disk = disk
