@@ -274,6 +274,16 @@ describe('In mode async, where the lease alone is the fence, a lease', () => {
     await ended(process)
   })
 
+  it.each(['stopped', 'starting'] as const)(
+    'that ran out ends a server that is %s: such a server may go on later, and tell clients OK',
+    async (state) => {
+      const { process, pass } = await aPrimary({ mode: 'async', leftMs: 3_000 })
+      process.state = state
+      pass(3_001)
+      await ended(process)
+    },
+  )
+
   it('that ran out while its agent was paused ends the server at once, and is not asked for first', async () => {
     const { parts, process, tick, leaseMs } = await aPrimary({ mode: 'async', leftMs: 3_000 })
     tick(leaseMs * 2)

@@ -7,6 +7,7 @@ import type { Timer } from '#common/ports/ports.ts'
 import { whyClosed } from '../instance/known.ts'
 import { learn } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
+import { isDown } from '../ports/process.ts'
 import { leads } from '../instance/stored-state.ts'
 
 /**
@@ -230,8 +231,9 @@ export class Lease {
       say`neither the manager nor a majority of agents confirmed epoch ${this.#epoch} in time: this primary closes itself`,
     )
     const waiting = observer.server?.semiSyncSource.waiting ?? 0
-    // Nothing waits in mode async, and it may take too long to close what is busy: recovery gives everything back.
-    if ((waiting > 0 || this.#isFence) && process.state === 'running')
+    // Nothing waits in mode async, and it may take too long to close what is busy: recovery gives everything back. A
+    // server that is stopped (SIGSTOP) would go on some day as it was.
+    if ((waiting > 0 || this.#isFence) && !isDown(process))
       process.kill().catch((error: unknown) => notices.failed('LeaseLost', say`mysqld could not be killed`, error))
     this.#wake()
   }
