@@ -359,11 +359,7 @@ export class Agent implements AgentHandlers {
 
   /** Until it is judged the death is not shown: see `ending.ts`. */
   async #judgeEnding(): Promise<void> {
-    const { doubts, notices } = this.#parts
-    if (!doubts.endingJudged)
-      await judgeEndingFirst(this.#parts).catch((error: unknown) =>
-        notices.failed('UnsettledTail', say`the end of mysqld could not be stored`, error),
-      )
+    if (!this.#parts.doubts.endingJudged) await judgeEndingFirst(this.#parts)
     learn(this.#parts, { fact: 'endingJudged' })
     this.#publish()
     this.#converger.wake()

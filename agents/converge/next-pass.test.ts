@@ -27,6 +27,7 @@ interface Case {
   readonly life?: Partial<Life>
   readonly told?: Partial<Known['told']>
   readonly course?: Partial<Known['course']>
+  readonly doubts?: Partial<Known['doubts']>
   readonly silentForMs?: number
   readonly writesNoMore?: boolean
 }
@@ -40,6 +41,7 @@ async function decided(state: ScriptedProcess['state'], known: Case): Promise<Ne
   changeLife(parts, known.life ?? {})
   Object.assign(parts.told, known.told)
   Object.assign(parts.course, known.course)
+  Object.assign(parts.doubts, known.doubts)
   settable(parts).contact.managerHeardAtMs = parts.world.clock.monotonicMs() - (known.silentForMs ?? 0)
   return nextPass(viewOf(parts, null), new Semisync(parts))
 }
@@ -133,6 +135,12 @@ describe('With its mysqld dead, an agent', () => {
       { stored: { promise: 4, assignment: replicaOfEpoch3 } },
       starts,
       'starting mysqld: read-only, offline, replication stopped',
+    ],
+    [
+      'of a primary stores a doubt that its disk did not take, before anything is started or cut',
+      { stored: tail, life: crashed, course: { binlogSet: held }, doubts: { raised: 1, unkept: 1 } },
+      [{ do: 'keepDoubt' }],
+      '',
     ],
     [
       'of a primary waits for its manager',

@@ -32,6 +32,7 @@ export function readsFiles(view: View): NextPass | null {
 
 /** A stop nobody ordered may have acknowledged what no replica holds: on disk before anything is started or cut. */
 function doubtsTail({ stored, doubts }: View, ending: Ending): NextPass | null {
+  if (doubts.unkept > 0) return { steps: [{ do: 'keepDoubt' }], next: 'at once' }
   if (ending.how === 'crashed' || (stored.unsettled && doubts.settling === 0)) return null
   return { steps: [{ do: 'keepAsUnsettled', ending }], next: 'at once' }
 }

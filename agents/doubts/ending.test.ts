@@ -6,6 +6,7 @@ import { Lease } from '../guard/lease.ts'
 import type { Parts } from '../instance/parts.ts'
 import { aServerState, primaryOfEpoch3, ScriptedProcess, ScriptedServer, testParts } from '../testing.ts'
 import { settable } from '../testing-known.ts'
+import { doubtsOf, keepUnsettled, settle } from './unsettled.ts'
 import type { Ending } from '../ports/volume.ts'
 
 const stopped: Ending = { how: 'stopped', sentence: 'its error log says "Received SHUTDOWN"' }
@@ -109,6 +110,41 @@ describe('a primary that falls silent', () => {
     expect(see().stored.unsettled).toBe(false)
   })
 
+  it.each([
+    ['takes no write', () => Promise.reject(new Error('EROFS'))],
+    ['answers no write', () => new Promise<never>(() => undefined)],
+  ])('is shown as silent and unsettled where its log cannot be read, and the disk %s', async (_, update) => {
+    const { parts, looks, shown, see, watch, settled } = await silentPrimary()
+    parts.file.update = update
+    watch.look()
+    looks[0]?.({ how: 'unknown', sentence: 'its error log is gone' })
+    await settled()
+    expect(see().silentMs).toBeGreaterThan(0)
+    expect(shown.every(({ silentMs, stored }) => silentMs === 0 || stored.unsettled)).toBe(true)
+    expect(see().stored.unsettled).toBe(true)
+  })
+
+  it('is ended where others stop the server, also where the disk answers no write', async () => {
+    const { parts, process, looks, watch } = await silentPrimary()
+    parts.file.update = () => new Promise<never>(() => undefined)
+    watch.look()
+    looks[0]?.(stopped)
+    await parts.world.timers.sleep(80)
+    expect(process.state).toBe('dead')
+  })
+
+  it('is looked into once at a time where the disk answers nothing', async () => {
+    const { parts, looks, watch } = await silentPrimary()
+    watch.look()
+    await parts.world.timers.sleep(80)
+    watch.look()
+    await parts.world.timers.sleep(10)
+    expect(looks).toHaveLength(1)
+    looks[0]?.(crashed)
+    await parts.world.timers.sleep(10)
+    expect(looks).toHaveLength(2)
+  })
+
   it('is not shown as stopped by a signal before its error log was looked into', async () => {
     const { parts, process, looks, see, watch, settled } = await silentPrimary()
     Object.assign(process, { state: 'stopped', changedAtMs: parts.world.clock.monotonicMs() })
@@ -136,6 +172,36 @@ it('A dead primary is shown so once its ending is judged, and unsettled where th
   await judged
   settable(parts).doubts.endingJudged = true
   expect(see()).toMatchObject({ process: 'dead', stored: { unsettled: true } })
+})
+
+describe('A dead primary is shown so, and unsettled, where its disk', () => {
+  it('answers nothing', async () => {
+    const { parts, process, see } = await silentPrimary()
+    process.state = 'dead'
+    await Promise.race([judgeEndingFirst(parts), parts.world.timers.sleep(1_000).then(() => expect.fail('waits'))])
+    settable(parts).doubts.endingJudged = true
+    expect(see()).toMatchObject({ process: 'dead', stored: { unsettled: true } })
+  })
+
+  it.each([
+    ['takes no write', () => Promise.reject(new Error('EROFS'))],
+    ['answers no write', () => new Promise<never>(() => undefined)],
+  ])('%s', async (_, update) => {
+    const { parts, process, looks, see } = await silentPrimary()
+    process.state = 'dead'
+    const stored = parts.file.update.bind(parts.file)
+    parts.file.update = update
+    const judged = judgeEndingFirst(parts).catch(() => undefined)
+    looks[0]?.(stopped)
+    await Promise.race([judged, parts.world.timers.sleep(1_000).then(() => expect.fail('waits'))])
+    settable(parts).doubts.endingJudged = true
+    expect(see()).toMatchObject({ process: 'dead', stored: { unsettled: true } })
+    // The start gate stores it before anything is started or cut.
+    parts.file.update = stored
+    await keepUnsettled(parts)
+    await settle(parts, doubtsOf(parts))
+    expect(see().stored.unsettled).toBe(false)
+  })
 })
 
 it('What a server says while it is being stopped is told from what it says otherwise', async () => {

@@ -6,23 +6,50 @@ import type { Parts } from '../instance/parts.ts'
 import { keepUnsettled, type DoubtParts } from './unsettled.ts'
 import type { Ending } from '../ports/volume.ts'
 
+type EndingParts = DoubtParts & Pick<Parts, 'answersAlone' | 'notices' | 'timings' | 'volume' | 'world'>
+
 /**
  * Looks how a primary's mysqld ended *before* anybody is told that it did: a stop by another hand may have acknowledged
  * what no replica holds, and a manager that heard of the death alone would revoke through the replicas at once
- * (docs/why/safety.md, "A stop nobody ordered"). What cannot be told counts as such a stop.
+ * (docs/why/safety.md, "A stop nobody ordered"). What cannot be told counts as such a stop. Never rejects, and waits
+ * for no disk for long: what is not on disk yet is shown all the same.
  */
-export async function judgeEndingFirst(
-  parts: DoubtParts & Pick<Parts, 'answersAlone' | 'notices' | 'volume'>,
-): Promise<void> {
-  const { file, notices, answersAlone } = parts
+export async function judgeEndingFirst(parts: EndingParts): Promise<void> {
+  const { file, answersAlone } = parts
   if (!answersAlone(file.current)) return
-  const ending = await glance(parts)
-  if (ending.how === 'crashed' || !(await keepUnsettled(parts))) return
-  learn(parts, { fact: 'filesChanged' })
-  notices.add(
-    'UnsettledTail',
-    say`mysqld was not ended by a crash nor by Regent: ${text(ending.sentence)}; its last writes may have been acknowledged and are kept`,
-  )
+  const ending = (await soonEnough(parts, glance(parts))) ?? noAnswer
+  if (ending.how === 'crashed') return
+  const seen = say`was not ended by a crash nor by Regent`
+  if (await soonEnough(parts, keepTail(parts, seen, ending))) learn(parts, { fact: 'filesChanged' })
+}
+
+const noAnswer: Ending = { how: 'unknown', sentence: 'its disk does not answer' }
+
+/** Undefined where the disk is late. */
+function soonEnough<T>({ world, timings }: Pick<Parts, 'timings' | 'world'>, work: Promise<T>): Promise<T | undefined> {
+  const late = Promise.withResolvers<undefined>()
+  const timer = world.timers.after(timings.lookIntoLogMs, () => late.resolve(undefined))
+  return Promise.race([work, late.promise]).finally(() => timer.cancel())
+}
+
+/** Never rejects. Resolves to whether that is news, and on disk. */
+async function keepTail(
+  parts: DoubtParts & Pick<Parts, 'notices'>,
+  seen: Sentence,
+  { sentence }: Ending,
+): Promise<boolean> {
+  const { notices } = parts
+  try {
+    if (!(await keepUnsettled(parts))) return false
+    notices.add(
+      'UnsettledTail',
+      say`mysqld ${seen}: ${text(sentence)}; its last writes may have been acknowledged and are kept`,
+    )
+    return true
+  } catch (error) {
+    notices.failed('UnsettledTail', say`the end of mysqld could not be stored`, error)
+    return false
+  }
 }
 
 /**
@@ -36,6 +63,9 @@ export class SilenceWatch {
   readonly #parts: Parts
   #looking = false
   #again = false
+  /** A disk that answers nothing is asked once: calls that hang take the threads by which names are looked up, too. */
+  #hanging: Promise<Ending> | null = null
+  #glances = 0
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -51,33 +81,27 @@ export class SilenceWatch {
     this.#looking = true
     while (this.#again) {
       this.#again = false
-      await this.#lookOnce().catch((error: unknown) => this.#failed(error))
+      await this.#lookOnce()
     }
     this.#looking = false
   }
 
   async #lookOnce(): Promise<void> {
-    const { process, world, timings, changed } = this.#parts
+    const { process, world, changed, notices } = this.#parts
     if (!this.#isToBeLookedInto()) return
     const { pid } = process
     const beganMs = world.clock.monotonicMs()
     // A disk that answers nothing is a reason to fail over, and must not hide one.
-    const ending = await Promise.race([
-      glance(this.#parts),
-      world.timers.sleep(timings.lookIntoLogMs).then(() => undefined),
-    ])
+    const ending = await soonEnough(this.#parts, this.#glance())
     if (process.pid !== pid) return
-    if (ending?.how === 'stopped') learn(this.#parts, { fact: 'stoppedByOthers' })
-    // The server may answer again and be settled by a marker, so this is kept on disk alone.
-    if (ending?.how === 'unknown')
-      await this.#keepTail(say`does not answer, and may be stopping`, ending).catch((error: unknown) =>
-        this.#failed(error),
-      )
+    const kept = this.#doubt(ending)
     learn(this.#parts, { fact: 'silenceSeen', silenceSeenUpToMs: beganMs })
     changed()
     if (ending?.how !== 'stopped') return
-    await this.#keepTail(say`is being stopped by another hand and is ended now`, ending)
-    await process.kill()
+    await soonEnough(this.#parts, kept)
+    await process
+      .kill()
+      .catch((error: unknown) => notices.failed('UnsettledTail', say`mysqld could not be killed`, error))
   }
 
   #isToBeLookedInto(): boolean {
@@ -85,16 +109,22 @@ export class SilenceWatch {
     return answersAlone(file.current) && (process.state === 'running' || process.state === 'stopped')
   }
 
-  async #keepTail(seen: Sentence, { sentence }: Ending): Promise<void> {
-    if (!(await keepUnsettled(this.#parts))) return
-    this.#parts.notices.add(
-      'UnsettledTail',
-      say`mysqld ${seen}: ${text(sentence)}; its last writes may have been acknowledged and are kept`,
-    )
+  async #glance(): Promise<Ending> {
+    const mine = (this.#glances += 1)
+    if (this.#hanging !== null) await this.#hanging
+    // Nobody waits any more.
+    if (mine !== this.#glances) return noAnswer
+    this.#hanging = glance(this.#parts)
+    return this.#hanging.finally(() => (this.#hanging = null))
   }
 
-  #failed(error: unknown): void {
-    this.#parts.notices.failed('UnsettledTail', say`the end of mysqld could not be stored`, error)
+  async #doubt(ending: Ending | undefined): Promise<unknown> {
+    if (ending?.how === 'stopped') {
+      learn(this.#parts, { fact: 'stoppedByOthers' })
+      return keepTail(this.#parts, say`is being stopped by another hand and is ended now`, ending)
+    }
+    // The server may answer again and be settled by a marker: nothing else is remembered of this.
+    return ending?.how === 'unknown' && keepTail(this.#parts, say`does not answer, and may be stopping`, ending)
   }
 }
 

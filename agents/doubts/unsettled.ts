@@ -16,17 +16,27 @@ export function doubtsOf({ doubts }: Pick<Parts, 'doubts'>): number {
   return doubts.raised
 }
 
+/** By the mark on disk, or a doubt that is not on disk yet. */
+export function isUnsettled(
+  stored: Pick<StoredState, 'unsettled'>,
+  { doubts }: { readonly doubts: Pick<Parts['doubts'], 'unkept'> },
+): boolean {
+  return stored.unsettled || doubts.unkept > 0
+}
+
 /**
- * Resolves once the mark is on disk; true where it was not there before, or was about to go.
+ * Resolves once the mark is on disk; true where it was not there before, or was about to go. Shown at once.
  * @param unsettledBy why, where that was an order
  */
 export async function keepUnsettled(parts: DoubtParts, unsettledBy?: 'switchover'): Promise<boolean> {
   const { doubts, file } = parts
-  learn(parts, { fact: 'doubted' })
+  learn(parts, { fact: 'doubted', isOrdered: unsettledBy !== undefined })
+  const { raised } = doubts
   const isNews = !file.current.unsettled || doubts.settling > 0
   // Any other reason replaces an order.
   if (isNews || (unsettledBy === undefined && file.current.unsettledBy !== undefined))
     await file.update({ unsettled: true, unsettledBy })
+  learn(parts, { fact: 'doubtsKept', raised })
   return isNews
 }
 
@@ -40,6 +50,7 @@ export async function settle(parts: DoubtParts, raised: number, change: Partial<
   if (proven) learn(parts, { fact: 'settlingBegan' })
   try {
     await file.update({ ...change, ...(proven ? { unsettled: false } : {}) })
+    if (proven) learn(parts, { fact: 'doubtsKept', raised })
   } finally {
     if (proven) learn(parts, { fact: 'settlingEnded' })
   }

@@ -103,6 +103,7 @@ export const facts = {
   renounced: (_: Bare, __: Known, life: Life): Change => ({
     course: { promiseReport: null },
     told: { sourceHolds: null, errant: '', errantJudged: null, catchUpTo: null },
+    doubts: { unkept: 0 },
     ...unmade(life, 'leading'),
     converged: {
       revision: 0,
@@ -156,7 +157,13 @@ export const facts = {
   marked: ({ revision }: { revision: number }): Change => ({ life: { markedRevision: revision } }),
 
   // Doubts.
-  doubted: (_: Bare, { doubts }: Known): Change => ({ doubts: { raised: doubts.raised + 1 } }),
+  /** `isOrdered`: whoever ordered what is doubted knows. */
+  doubted: ({ isOrdered }: { isOrdered: boolean }, { doubts }: Known): Change => ({
+    doubts: { raised: doubts.raised + 1, ...(isOrdered ? {} : { unkept: doubts.raised + 1 }) },
+  }),
+  /** So many doubts are on disk, or proven to be none. */
+  doubtsKept: ({ raised }: Pick<Doubts, 'raised'>, { doubts }: Known): Change =>
+    doubts.unkept > raised ? {} : { doubts: { unkept: 0 } },
   /** A marker of this revision proves nothing. */
   markDoubted: ({ revision }: { revision: number }, _: Known, life: Life): Change => ({
     life: { markedRevision: Math.min(life.markedRevision, revision - 1) },
@@ -217,7 +224,7 @@ export const facts = {
   copied: (): Change => ({
     copying: { progress: null, failures: new Map() },
     course: { binlogSet: null, promiseReport: null },
-    doubts: { seenToHold: null, thrownAway: '', gtidsReset: false },
+    doubts: { seenToHold: null, thrownAway: '', gtidsReset: false, unkept: 0 },
   }),
 
   // Work in the background.

@@ -97,6 +97,11 @@ export interface Doubts {
    */
   readonly raised: number
   readonly settling: number
+  /**
+   * The newest doubt whose mark is not on disk, by how many were raised then; 0 for none. Shown like one that is: a
+   * disk that takes no write, or answers nothing, must neither hide a death nor its doubt.
+   */
+  readonly unkept: number
   /** How its mysqld ended was looked at, so that its death may be shown. */
   readonly endingJudged: boolean
   /** The silence of a primary's server was looked into up to here (see `ending.ts`). */
@@ -266,6 +271,7 @@ export function nothingKnown(nowMs: number): Known {
     doubts: {
       raised: 0,
       settling: 0,
+      unkept: 0,
       endingJudged: false,
       silenceSeenUpToMs: nowMs,
       seenToHold: null,

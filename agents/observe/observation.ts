@@ -187,6 +187,7 @@ export class ObservationBuilder {
     const summary = {
       ...summaryOf(file.current),
       ...(stopping ? { unsettled: true } : {}),
+      ...(doubts.unkept > 0 ? { unsettled: true } : {}),
       ...(doubts.gtidsReset ? { forgetful: true, fromThePast: true, gtidsReset: true as const } : {}),
     }
     const { assignment } = summary

@@ -7,7 +7,7 @@ import { mayBeEnding } from '../doubts/ending.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import type { Parts } from '../instance/parts.ts'
 import { leads, type StoredState } from '../instance/stored-state.ts'
-import { doubtsOf, settle } from '../doubts/unsettled.ts'
+import { doubtsOf, isUnsettled, settle } from '../doubts/unsettled.ts'
 
 type MarkerParts = Learner &
   Pick<Parts, 'changed' | 'file' | 'notices' | 'observer' | 'process' | 'server' | 'volume' | 'wake' | 'world'>
@@ -76,7 +76,7 @@ async function writeOne(parts: MarkerParts, slot: 1 | 2, revision: number): Prom
   if (assignment === null || process.pid !== pid || doubts !== doubtsOf(parts)) return
   if (strangersAmong(dumpThreads, assignment).length > 0 || !waitsFor(assignment.acks, semiSyncSource)) return
   learn(parts, { fact: 'marked', revision })
-  if (file.current.unsettled) await settle(parts, doubts)
+  if (isUnsettled(file.current, parts)) await settle(parts, doubts)
 }
 
 /** Null where something else was assigned or promised since. */

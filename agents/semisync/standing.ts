@@ -1,6 +1,7 @@
 import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { PrimaryAssignment } from '#failover/protocol/assignment.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
+import { isUnsettled } from '../doubts/unsettled.ts'
 import { whyClosed } from '../instance/known.ts'
 import { when, type View } from '../instance/pass.ts'
 import { isCounted } from './acknowledgers.ts'
@@ -50,7 +51,7 @@ export function keepMarked(view: View, { assignment, state }: Led, isDoubted = f
   if (whyNotOpen(view, assignment, state) !== null) return []
   const counted = state.dumpThreads.filter((thread) => thread.semiSync)
   const isStuck = state.semiSyncSource.waiting > 0 && counted.length >= acks
-  const isUnproven = isDoubted || life.markedRevision < revision || stored.unsettled
+  const isUnproven = isDoubted || life.markedRevision < revision || isUnsettled(stored, view)
   const connections = counted
     .map(({ threadId }) => threadId)
     .toSorted((a, b) => a - b)
