@@ -86,6 +86,29 @@ describe('With its mysqld torn down by the kernel, an agent', () => {
   })
 })
 
+describe('With a mysqld that does not come up, an agent', () => {
+  const after = async (startsFailed: number, downForMs: number) => {
+    const process = Object.assign(new ScriptedProcess(), { state: 'dead', startsFailed })
+    const parts = await testParts(new ScriptedServer(aServerState()), { process })
+    await parts.file.update({ promise: 3, revision: 10, assignment: replicaOfEpoch3 })
+    Object.assign(process, { changedAtMs: parts.world.clock.monotonicMs() - downForMs })
+    return nextPass(viewOf(parts, null), new Semisync(parts))
+  }
+
+  it('tries again at once, and later each time once that has failed again and again', async () => {
+    expect((await after(3, 0)).steps).toEqual(starts)
+    const pass = await after(5, 500)
+    expect(pass.steps).toBeUndefined()
+    expect(pass.next).toEqual({ afterMs: expect.closeTo(1_500, -2) as number })
+    expect(String(saidBy(pass))).toBe(
+      'mysqld stays down: 5 starts in a row failed, and the next one comes 2 s after the last',
+    )
+    expect((await after(5, 2_001)).steps).toEqual(starts)
+    expect((await after(500, 14_000)).steps).toBeUndefined()
+    expect((await after(500, 15_001)).steps).toEqual(starts)
+  })
+})
+
 describe('With its mysqld dead, an agent', () => {
   it.each<[string, Case, NonNullable<NextPass['steps']>, string]>([
     [

@@ -37,7 +37,8 @@ function whileDown(view: View, mode: Decider): NextPass {
   if (stored.seeding) return staysDown(say`a seeding has not ended; it waits to be seeded again`)
   const held = stored.mayHaveTail ? passesStartGate(view) : null
   return (
-    held ?? {
+    held ??
+    restsAfterStarts(view) ?? {
       now: [
         { fact: 'leaveToRestartEnded' },
         { fact: 'converged', done: false, sentence: say`starting mysqld: read-only, offline, replication stopped` },
@@ -46,6 +47,19 @@ function whileDown(view: View, mode: Decider): NextPass {
       next: 'when something changes',
     }
   )
+}
+
+/** So many starts follow each other at once: one that fails may be followed by one that succeeds. */
+const triedAtOnce = 3
+const mostPauseMs = 15_000
+
+/** A start that failed for a taken port, or for the data, fails again: many of them fill the error log and the disk. */
+function restsAfterStarts({ startsFailed, processForMs }: View): NextPass | null {
+  if (startsFailed <= triedAtOnce) return null
+  const pauseMs = Math.min(mostPauseMs, 1_000 * 2 ** (startsFailed - triedAtOnce - 1))
+  if (processForMs >= pauseMs) return null
+  const why = say`${startsFailed} starts in a row failed, and the next one comes ${pauseMs / 1_000} s after the last`
+  return { ...staysDown(why), next: { afterMs: pauseMs - processForMs } }
 }
 
 /** Makes true what was promised; null where that is so, and told, and remembered. */

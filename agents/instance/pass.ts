@@ -12,6 +12,9 @@ import type { ProcessState, ServerState } from '#topology/snapshot/observation.t
 export interface View extends Known, Pick<Parts, 'config' | 'timings' | 'run'> {
   readonly stored: StoredState
   readonly process: ProcessState
+  /** For so long it has been that, and so many starts in a row have not come up. */
+  readonly processForMs: number
+  readonly startsFailed: number
   /** mysqld is down, or none of its threads writes any more: its files can be read. */
   readonly hasWrittenAll: boolean
   readonly life: Life
@@ -25,15 +28,18 @@ export interface View extends Known, Pick<Parts, 'config' | 'timings' | 'run'> {
 /** @param looked what the server said for this pass; null where it was not asked yet */
 export function viewOf(parts: Parts, looked: ServerState | null): View {
   const { config, timings, run, told, contact, course, doubts, guards, copying, jobs, pod } = parts
+  const nowMs = parts.world.clock.monotonicMs()
   return {
     ...{ config, timings, run, told, contact, course, doubts, guards, copying, jobs, pod },
     stored: parts.file.current,
     process: parts.process.state,
+    processForMs: nowMs - parts.process.changedAtMs,
+    startsFailed: parts.process.startsFailed ?? 0,
     hasWrittenAll: hasWrittenAll(parts.process),
     life: lifeOf(parts),
     server: looked ?? parts.observer.server,
     looked: looked !== null,
-    nowMs: parts.world.clock.monotonicMs(),
+    nowMs,
   }
 }
 

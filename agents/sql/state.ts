@@ -148,7 +148,8 @@ export class StateReader {
       binlogNumber: binlogNumberIn(textOf(binlog, 'File')),
       binlogPosition: numberOf(binlog, 'Position'),
       foreignTables: await this.#foreign(left()),
-      persisted: await this.#persisted.names(),
+      // A file that cannot be read must not make its server look silent.
+      persisted: await this.#persisted.names().catch(() => []),
       ...(openChanges.length > 0 ? { openChanges } : {}),
       ...changedIn(row, await this.#wantedNow(wanted)),
       passwords: found.filter((row) => !open.includes(row)).map(passwordIn),
@@ -157,7 +158,7 @@ export class StateReader {
 
   /** With what belongs to the data folder that this server runs on. */
   async #wantedNow(wanted: Wanted): Promise<Wanted> {
-    this.#serverId ??= await this.#readServerId()
+    this.#serverId ??= await this.#readServerId().catch(() => undefined)
     const value = this.#serverId === undefined ? undefined : String(this.#serverId)
     return value === undefined
       ? wanted
