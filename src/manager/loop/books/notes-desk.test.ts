@@ -15,7 +15,7 @@ function desk() {
   const memory = memoryStore({ cells })
   const seen = {
     ...{ mended: 0, writes: 0, failures: [] as unknown[] },
-    ...{ refuses: false, isUnreadable: false, readsTakeMs: 0, arrivesAfterMs: -1 },
+    ...{ refuses: false, isUnreadable: false, readsTakeMs: 0, writesTakeMs: 0, arrivesAfterMs: -1 },
   }
   const readNotes: Store['readNotes'] = async (cluster) => {
     if (seen.isUnreadable) throw new Error('no answer')
@@ -26,6 +26,7 @@ function desk() {
   const updateNotes: Store['updateNotes'] = async (cluster, change) => {
     seen.writes++
     if (seen.refuses) throw new Error('no answer')
+    if (seen.writesTakeMs > 0) await world.timers.sleep(seen.writesTakeMs)
     if (seen.arrivesAfterMs < 0) return memory.updateNotes(cluster, change)
     world.timers.after(seen.arrivesAfterMs, () => void memory.updateNotes(cluster, change))
     throw new Error('no answer')
@@ -98,6 +99,26 @@ describe('changes of notes', () => {
     expect(seen.writes).toBe(1)
   })
 
+  it('hold on while they are written, though the notes are read meanwhile', async () => {
+    const { world, seen, notes, stored } = desk()
+    seen.writesTakeMs = 100
+    notes.changeSoon(failedOver)
+    await world.advance(1_050)
+    await notes.read()
+    expect([notes.notes.lastFailoverWallMs, (await stored()).lastFailoverWallMs]).toEqual([7, null])
+    await world.advance(50)
+    expect([notes.notes.lastFailoverWallMs, (await stored()).lastFailoverWallMs]).toEqual([7, 7])
+  })
+
+  it('are written in their time, however soon others follow', async () => {
+    const { world, notes, stored } = desk()
+    for (let instances = 1; instances <= 3; instances++) {
+      notes.changeSoon(wants(instances))
+      await world.advance(900)
+    }
+    expect(await stored()).toMatchObject({ instances: 2 })
+  })
+
   it('that the store did not take are tried again, where nobody waits for them', async () => {
     const { world, seen, notes, stored } = desk()
     seen.refuses = true
@@ -154,6 +175,18 @@ describe('changes of notes', () => {
     notes.stop()
     await expect(late).rejects.toThrow('no answer')
     await world.advance(10_000)
+    expect([seen.writes, seen.mended, world.pending]).toEqual([1, 0, 0])
+  })
+
+  it('end with the loop also where the store answers a write later, or something ends later', async () => {
+    const { world, seen, notes } = desk()
+    Object.assign(seen, { writesTakeMs: 100, arrivesAfterMs: 0 })
+    notes.changeSoon(failedOver)
+    await world.advance(1_000)
+    notes.stop()
+    await world.advance(100)
+    notes.changeSoon(wants(4))
+    await world.advance(60_000)
     expect([seen.writes, seen.mended, world.pending]).toEqual([1, 0, 0])
   })
 })

@@ -41,6 +41,8 @@ export class NotesDesk {
   readonly #parts: NotesDeskParts
   #notes: ClusterNotes = emptyNotes
   #waiting: readonly Waiting[] = []
+  /** What nobody waits for, of a write under way: a read may show what was before. */
+  #writing: readonly Waiting[] = []
   #last: Promise<void> = Promise.resolve()
   #next: Promise<void> | undefined
   #planned: Timer | undefined
@@ -83,7 +85,7 @@ export class NotesDesk {
   #take(notes: ClusterNotes): void {
     this.#learnt++
     this.#damage = ''
-    this.#notes = changed(notes, this.#waiting)
+    this.#notes = changed(notes, [...this.#writing, ...this.#waiting])
   }
 
   /** Reads them after each of these times, the last of them as often as it takes. */
@@ -119,7 +121,7 @@ export class NotesDesk {
   changeSoon(change: Change): void {
     this.#waiting = [...this.#waiting, { change, moreTries }]
     this.#notes = change(this.#notes)
-    this.#plan(soonMs)
+    if (this.#planned === undefined) this.#plan(soonMs)
   }
 
   /** What still waits is not written any more. */
@@ -132,10 +134,11 @@ export class NotesDesk {
 
   #plan(ms: number): void {
     this.#planned?.cancel()
-    this.#planned = this.#parts.timers.after(
-      ms,
-      () => void (this.#waiting.length > 0 && this.#write().catch(this.#parts.failed)),
-    )
+    if (this.#isStopped) return
+    this.#planned = this.#parts.timers.after(ms, () => {
+      this.#planned = undefined
+      if (this.#waiting.length > 0) this.#write().catch(this.#parts.failed)
+    })
   }
 
   /** The write that takes what waits now: the next one, after the one under way. */
@@ -150,14 +153,17 @@ export class NotesDesk {
   async #writeWaiting(): Promise<void> {
     const { store, cluster } = this.#parts
     const taken = this.#waiting
+    const held = taken.filter(({ moreTries }) => moreTries > 0)
     this.#waiting = []
+    this.#writing = held
     this.#next = undefined
     try {
-      this.#take(await store.updateNotes(cluster, (notes) => changed(notes, taken)))
+      const written = await store.updateNotes(cluster, (notes) => changed(notes, taken))
+      this.#writing = []
+      this.#take(written)
     } catch (error) {
-      const again = taken
-        .filter((each) => each.moreTries > 0)
-        .map(({ change, moreTries }) => ({ change, moreTries: moreTries - 1 }))
+      this.#writing = []
+      const again = held.map(({ change, moreTries }) => ({ change, moreTries: moreTries - 1 }))
       this.#waiting = [...again, ...this.#waiting]
       if (again.length > 0) this.#plan(againMs)
       this.#readAfter(doubtMs)
