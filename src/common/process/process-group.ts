@@ -1,13 +1,19 @@
 /** The pid of a process that leads a group; undefined where nothing could be started. */
 type Leader = number | undefined
 
-/** Ends all processes of a group; a group that is gone already is no error. */
-export function killGroup(leader: Leader): void {
-  if (leader === undefined) return
+/**
+ * Ends all processes of a group; a group that is gone already is no trouble.
+ * @returns why none could be ended, as where sudo made another user of them; '' otherwise. Who calls is a timer: what
+ *   is thrown there ends this process
+ */
+export function killGroup(leader: Leader): string {
+  if (leader === undefined) return ''
   try {
     process.kill(-leader, 'SIGKILL')
+    return ''
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    const { code, message } = error as NodeJS.ErrnoException
+    return code === 'ESRCH' ? '' : message
   }
 }
 

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Timers } from '#common/ports/ports.ts'
 import { realTimers, realWorld } from '#common/ports/real-world.ts'
 import { readProcessStat } from '#common/process/process-stat.ts'
@@ -105,6 +105,20 @@ describe('A program', () => {
       said: 'did not end within 300 ms, and was ended with all that it started',
     })
     for (const name of ['child', 'self']) await until(name, async () => !isThere(Number(await written(name))))
+  })
+
+  it('that this manager may not end, as one of sudo, has failed at its deadline, and the manager goes on', async () => {
+    const kill = vi.spyOn(process, 'kill').mockImplementation(() => {
+      throw Object.assign(new Error('kill EPERM'), { code: 'EPERM' })
+    })
+    const { end, reach } = runByHand({ shell: `echo $$ > ${folder}/own; exec sleep 600`, timeoutMs: 300 })
+    onTestFinished(async () => {
+      kill.mockRestore()
+      process.kill(Number(await written('own')), 'SIGKILL')
+    })
+    await until('it runs', async () => (await written('own')).endsWith('\n'))
+    reach()
+    expect(await end).toEqual({ isDone: false, said: 'did not end within 300 ms, and cannot be ended: kill EPERM' })
   })
 
   it('ends at once where it leaves something behind, which is ended at the deadline', async () => {
@@ -219,6 +233,14 @@ describe('A webhook', () => {
     reach()
     expect(await end).toEqual({ isDone: true, said: 'status 200: first line' })
     expect(letters).toHaveLength(1)
+  })
+
+  it('is not sent where its secret does not come in time', async () => {
+    const { url, letters } = await receiver(200)
+    const hooks = realHooks(realWorld, () => new Promise(() => undefined))
+    const said = 'its secret could not be read within 100 ms'
+    expect(await hooks.run({ webhook: { url }, timeoutMs: 100 }, told)).toEqual({ isDone: false, said })
+    expect(letters).toEqual([])
   })
 
   it('is not sent where its secret cannot be read', async () => {

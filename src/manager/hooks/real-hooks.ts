@@ -26,7 +26,9 @@ export function realHooks(world: Pick<World, 'clock' | 'timers'>, secretOf: Secr
       try {
         const { webhook } = hook
         const once =
-          webhook === undefined ? programOf(hook, told, world) : await letterOf(webhook, told, world, secretOf)
+          webhook === undefined
+            ? programOf(hook, told, world)
+            : letterOf(webhook, told, world, await inTime(secretOf(webhook), timeoutOf(hook), world))
         return await withRetries(hook, once, world)
       } catch (error) {
         return { isDone: false, said: describeError(error) }
@@ -46,13 +48,26 @@ function programOf({ command, shell = '' }: Hook, told: HookDocument, { timers }
   return (deadlineMs) => runProgram({ argv, environment, input, deadlineMs }, timers)
 }
 
-async function letterOf(
+/** A disk that hangs, or an API server: who waits for the hook waits for its time, and no longer. */
+async function inTime<Read>(reading: Promise<Read>, ms: number, { timers }: Pick<World, 'timers'>): Promise<Read> {
+  const over = new AbortController()
+  const tooLate = timers.sleep(ms, over.signal).then(() => {
+    throw new Error(`its secret could not be read within ${duration(ms)}`)
+  })
+  try {
+    return await Promise.race([reading, tooLate])
+  } finally {
+    tooLate.catch(() => undefined)
+    over.abort()
+  }
+}
+
+function letterOf(
   webhook: Webhook,
   told: HookDocument,
   { clock, timers }: Pick<World, 'clock' | 'timers'>,
-  secretOf: SecretOf,
-): Promise<Once> {
-  const secret = await secretOf(webhook)
+  secret: string | null,
+): Once {
   const { key, moment } = told
   const letter = { url: webhook.url, body: JSON.stringify(told), key, moment, secret }
   return (deadlineMs) => sendWebhook({ ...letter, wallMs: clock.wallMs(), deadlineMs }, timers)

@@ -22,12 +22,14 @@ const lookMs = 1_000
 
 /**
  * Runs a program to its end. The program leads a process group of its own. At the deadline the whole group is ended,
- * and what the program left behind as well. Never rejects.
+ * and what the program left behind as well; what cannot be ended is not waited for. Never rejects.
  */
 export async function runProgram(program: Program, timers: Timers): Promise<HookEnd & { readonly again: boolean }> {
   const { argv, environment, input, deadlineMs } = program
   const [file = '', ...parameters] = argv
   let isLate = false
+  let trouble = ''
+  const givenUp = Promise.withResolvers<End>()
   try {
     const child = spawn(file, parameters, { env: environment, stdio: 'pipe', detached: true })
     const printed = [child.stderr, child.stdout].map(lastOf)
@@ -35,19 +37,28 @@ export async function runProgram(program: Program, timers: Timers): Promise<Hook
     child.stdin.end(input)
     const deadline = timers.after(deadlineMs, () => {
       isLate = true
-      killGroup(child.pid)
+      trouble = killGroup(child.pid)
+      if (trouble !== '') return givenUp.resolve({ code: null, by: null })
+      timers.after(lookMs, () => {
+        trouble = 'SIGKILL has not ended it yet'
+        givenUp.resolve({ code: null, by: null })
+      })
     })
-    const { code, by } = await endOf(child, timers)
+    const { code, by } = await Promise.race([endOf(child, timers), givenUp.promise])
     const words = printed.map((last) => last()).find((line) => line !== '') ?? ''
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy()
     if (isLate || !isGroupAlive(child.pid)) deadline.cancel()
     else watchLeftovers(child, timers, deadline.cancel.bind(deadline))
-    if (isLate) return failed(`did not end within ${duration(deadlineMs)}, and was ended with all that it started`)
+    if (isLate) return failed(`did not end within ${duration(deadlineMs)}, and ${whatBecame(trouble)}`)
     if (code === 0) return { isDone: true, said: `exit 0${after(words)}`, again: false }
     return { ...failed(`${by === null ? `exit ${code}` : `ended by ${by}`}${after(words)}`), again: true }
   } catch (error) {
     return failed(whyNotStarted(file, error as NodeJS.ErrnoException))
   }
+}
+
+function whatBecame(trouble: string): string {
+  return trouble === '' ? 'was ended with all that it started' : `cannot be ended: ${trouble}`
 }
 
 function failed(said: string) {
@@ -58,11 +69,13 @@ function after(words: string): string {
   return words === '' ? '' : `: ${words}`
 }
 
+interface End {
+  readonly code: number | null
+  readonly by: string | null
+}
+
 /** The program has ended, and its last words are read; what it started may have its outputs open still. */
-function endOf(
-  child: ChildProcess,
-  timers: Timers,
-): Promise<{ readonly code: number | null; readonly by: string | null }> {
+function endOf(child: ChildProcess, timers: Timers): Promise<End> {
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', (code, by) => {
