@@ -95,7 +95,7 @@ async function bringAbout(
 ): Promise<ReconcileResult> {
   const { leads, applied, clock, set } = parts
   // First: whoever wants no failover now must not wait until the rest of the spec can be brought about.
-  const before = set.get(keyOf(cluster))
+  const before = set.of(cluster)
   if (leads() && before?.loop.leads) await followPause(before, cluster, clock)
   const known = await managed(parts, cluster, signal)
   if (leads() && !(await keepInStep(parts, cluster, signal))) return {}

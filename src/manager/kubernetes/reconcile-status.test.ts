@@ -15,6 +15,7 @@ const shop = { namespace: 'shops', name: 'shop' }
 function during(
   recovery: { readonly startedWallMs: number } | null,
   recoveries: readonly { readonly startedWallMs: number }[] = [],
+  isOfIt = true,
 ) {
   const seen = { shown: 0 }
   const managed = {
@@ -28,7 +29,7 @@ function during(
     clock: { wallMs: () => now, monotonicMs: () => 0 },
     clusters: { get: () => ({ metadata: shop }) },
     statefulSets: { get: () => aStatefulSet(3) },
-    set: { get: () => managed, progress: { of: () => ({ trouble: '' }) } },
+    set: { get: () => managed, of: () => (isOfIt ? managed : undefined), progress: { of: () => ({ trouble: '' }) } },
     leads: () => true,
   } as unknown as ReconcileStatusParts
   return { seen, reconcile: () => reconcileStatus(parts)(shop, new AbortController().signal) }
@@ -56,6 +57,12 @@ describe('role labels and status', () => {
     await expect(reconcile()).rejects.toThrow('shown')
     expect(seen.shown).toBe(1)
   })
+})
+
+it('A cluster that was made anew gets nothing of the one before: by its epoch it would never get its Secret', async () => {
+  const { seen, reconcile } = during(null, [], false)
+  await reconcile()
+  expect(seen.shown).toBe(0)
 })
 
 describe('a status', () => {
@@ -109,7 +116,7 @@ describe('a set that the cache has lost sight of', () => {
       clock: { wallMs: () => now, monotonicMs: () => 0 },
       clusters: { get: () => aCluster() },
       statefulSets: { get: () => undefined },
-      set: { get: () => ({ loop: { decision: null } }), progress: { of: () => ({ trouble: '' }) } },
+      set: { of: () => ({ loop: { decision: null } }), progress: { of: () => ({ trouble: '' }) } },
       leads: () => true,
       putRight: (_: unknown, sentence: string) => told.push(sentence),
     } as unknown as ReconcileStatusParts

@@ -111,7 +111,7 @@ export function reconcileStatus(parts: ReconcileStatusParts): Reconcile {
       return show.forget(key)
     }
     if (!leads()) return
-    const managed = set.get(key)
+    const managed = set.of(cluster)
     const progress = set.progress.of(cluster)
     const wallMs = clock.wallMs()
     if (managed === undefined)

@@ -82,6 +82,12 @@ describe('the loops of all clusters', () => {
     expect(told.at(-1), 'who watches it asks anew').toBe('gone')
   })
 
+  it('are of one cluster, and of none that was made anew under its name', async () => {
+    const { set } = clusters()
+    const first = await set.ensure(cluster(), 'token')
+    expect([set.of(cluster()), set.of(cluster({}, { uid: 'u2' }))]).toEqual([first, undefined])
+  })
+
   it('know how many instances the record names as it is stored now, and none without a record', async () => {
     const { set, client } = clusters()
     expect(await set.recorded(key)).toBe(0)

@@ -105,6 +105,12 @@ export class ClusterSet {
     return this.#held.get(keyText(key))?.managed
   }
 
+  /** Undefined too while the loop is still that of a cluster which had the name before. */
+  of(cluster: MySQLCluster): ManagedCluster | undefined {
+    const held = this.#held.get(keyText(keyOf(cluster)))
+    return held?.uid === (cluster.metadata.uid ?? '') ? held.managed : undefined
+  }
+
   /** What the agents of a cluster, as the API names it, are spoken to with: their routers have the same. */
   tokenOf(name: string): string | undefined {
     return [...this.#held.values()].find(({ managed }) => managed.name === name)?.token
