@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { Registry } from 'prom-client'
 import { hostPort } from '#common/text/host-port.ts'
 import { readTokenFile } from '#common/http/bearer-token.ts'
-import { describeError, RegentError } from '#common/errors/errors.ts'
+import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { seldom } from '#common/log/repeats.ts'
 import type { Logger } from '#common/log/logger.ts'
@@ -55,6 +55,7 @@ import { tellRoutersWhomToTrust } from './loops/router-trust.ts'
 import { createControllers, ours } from './controllers.ts'
 import { keptConfigMap, keptPod, keptSecret } from './memory/kept.ts'
 import { KubeLeader } from './kube-leader.ts'
+import { noting } from './lease-trouble.ts'
 import { addressInLease, leaderAddress } from './leader-address.ts'
 
 /** Longer than most recoveries take: Events about them come after. */
@@ -362,28 +363,6 @@ async function tokenFromSecret(client: KubeClient, namespace: string): Promise<s
       say`Secret ${namespace}/${names.tokenSecret} with the API's token under "token" is not there: the chart makes it; or give --api-token-file`,
     )
   return token
-}
-
-/** Whether the API server answers belongs into what a manager without a lead says. */
-function noting(
-  client: KubeClient,
-  storeSaid: (trouble: string) => void,
-): Pick<KubeClient, 'get' | 'create' | 'update'> {
-  const noted = async <Result>(asked: Promise<Result>): Promise<Result> => {
-    try {
-      const result = await asked
-      storeSaid('')
-      return result
-    } catch (error) {
-      if (error instanceof RegentError && error.code === 'REGENT_KUBE_UNREACHABLE') storeSaid(describeError(error))
-      throw error
-    }
-  }
-  return {
-    get: (...asked) => noted(client.get(...asked)),
-    create: (...asked) => noted(client.create(...asked)),
-    update: (...asked) => noted(client.update(...asked)),
-  }
 }
 
 /** Where this manager runs, as its pod says; elsewhere as the machine does. */
