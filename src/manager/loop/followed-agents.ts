@@ -10,6 +10,7 @@ export class FollowedAgents {
   readonly #unfollow = new Map<string, () => void>()
   readonly #looks = new NewestFirst()
   #newest: readonly PlatformInstance[] = []
+  #isStopped = false
 
   constructor(feed: AgentFeed, cluster: string, listenerOf: (instance: string) => FeedListener) {
     this.#feed = feed
@@ -27,6 +28,8 @@ export class FollowedAgents {
 
   /** Follows these agents and no others. */
   follow(instances: readonly PlatformInstance[]): void {
+    // A look may end after the loop that began it.
+    if (this.#isStopped) return
     const reachable = new Map(instances.filter(({ agent }) => agent !== '').map(({ agent, name }) => [agent, name]))
     for (const address of this.#unfollow.keys()) if (!reachable.has(address)) this.#leave(address)
     for (const [address, name] of reachable)
@@ -38,6 +41,7 @@ export class FollowedAgents {
   }
 
   stop(): void {
+    this.#isStopped = true
     for (const address of this.#unfollow.keys()) this.#leave(address)
   }
 
