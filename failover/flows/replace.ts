@@ -4,6 +4,7 @@ import { isErrant } from '../judge/data/errant.ts'
 import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { hasHole } from '../judge/data/holes.ts'
+import { endOfPause } from './resuming.ts'
 import { countedMembers } from '../protocol/record.ts'
 import {
   departing,
@@ -55,11 +56,11 @@ export function planReplace(
  * harm.
  */
 function whyNotNow(situation: Situation, mode: Pick<Mode, 'judge'>, instance: InstanceName): Sentence | null {
-  const { record, notes, spec } = situation
+  const { record, notes, spec, cluster } = situation
   if (spec.reseed === 'manual')
     return say`reseed is manual, and an empty instance would be left as it is; make it automatic first, or keep the volume: ${command('reseed', instance)}`
   if (notes.paused)
-    return say`the cluster is paused (${text(notes.paused.reason)}) and would not seed the new one; ${command('resume')} first`
+    return say`the cluster is paused (${text(notes.paused.reason)}) and would not seed the new one; ${endOfPause(notes.paused, cluster)} first`
   if (record.intent) return say`a ${record.intent.kind} is under way`
   const verdict = mode.judge(situation)
   const isPrimary = instance === instanceOf(record.primary)

@@ -2,6 +2,7 @@ import { command, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { seedingsDue, whyNotAsItIs, type DueSeeding } from '../judge/seeding/seeding-plan.ts'
 import { whyNoOrigin } from '../judge/seeding/seed-origin.ts'
+import { endOfPause } from './resuming.ts'
 import { liveView, wantedInstances, type LiveView, type Situation } from '../judge/situation.ts'
 
 /** What a copy over the data of an instance would do, why it is needless, or why it is refused. */
@@ -12,9 +13,11 @@ export type ReseedPlan =
 
 /** Only for an instance that would be seeded again if the policy were automatic: `regent replace` gives up others. */
 export function planReseed(situation: Situation, instance: InstanceName): ReseedPlan {
-  const { snapshot, record, notes } = situation
+  const { snapshot, record, notes, cluster } = situation
   if (notes.paused)
-    return { refusal: say`the cluster is paused (${text(notes.paused.reason)}); ${command('resume')} first` }
+    return {
+      refusal: say`the cluster is paused (${text(notes.paused.reason)}); ${endOfPause(notes.paused, cluster)} first`,
+    }
   const primary = liveView(snapshot, record.primary)
   if (primary === undefined) return { refusal: say`the primary does not answer, and nobody is copied meanwhile` }
   const due = seedingsDue(situation, primary).find(({ view }) => view.name === instance)

@@ -1,8 +1,9 @@
-import { command, printed, say, text, type Sentence, typedFor } from '#common/sentence/sentence.ts'
+import { printed, say, text, type Sentence, typedFor } from '#common/sentence/sentence.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { Platform } from '#common/ports/platform.ts'
 import type { Transport, World } from '#common/ports/ports.ts'
 import type { DecisionInput, Request, Situation } from '#failover/judge/situation.ts'
+import { endOfPause } from '#failover/flows/resuming.ts'
 import { inWords, wayOut } from '#failover/way-out/way-out.ts'
 import type { ClusterLoop } from '#manager/loop/cluster-loop.ts'
 import type { HookPort } from '#manager/loop/hooks/hook-port.ts'
@@ -52,9 +53,12 @@ export class Asking {
 
   /** For what the manager is to do afterwards: nothing is decided while the cluster is paused. */
   mustNotBePaused(what: Sentence): void {
-    const { paused } = this.situation().notes
+    const { notes, cluster } = this.situation()
+    const { paused } = notes
     if (paused)
-      throw this.refusal(say`${what}: the cluster is paused (${text(paused.reason)}); ${command('resume')} first`)
+      throw this.refusal(
+        say`${what}: the cluster is paused (${text(paused.reason)}); ${endOfPause(paused, cluster)} first`,
+      )
   }
 
   /** A person who asks while another request is under way would hear how that other one ends. */

@@ -1,3 +1,5 @@
+import { say } from '#common/sentence/sentence.ts'
+import { endOfPause } from '#failover/flows/resuming.ts'
 import type { Pause } from '#failover/protocol/notes.ts'
 import type { Performer } from './performer.ts'
 
@@ -10,10 +12,16 @@ export const pause: Performer<'pause'> = ({ cluster: { loop, world } }, { reason
   },
 })
 
-export const resume: Performer<'resume'> = ({ cluster: { loop } }) => ({
-  would: { sentence: 'would resume' },
-  act: async () => {
-    await loop.changeNotes((notes) => ({ ...notes, paused: null }))
-    return { sentence: 'resumed' }
-  },
-})
+export const resume: Performer<'resume'> = (asking) => {
+  const { input, cluster } = asking
+  const { paused } = input.notes
+  if (paused?.by === 'resource')
+    throw asking.refusal(say`no resume: the resource pauses it; ${endOfPause(paused, input.cluster)}`)
+  return {
+    would: { sentence: 'would resume' },
+    act: async () => {
+      await cluster.loop.changeNotes((notes) => ({ ...notes, paused: null }))
+      return { sentence: 'resumed' }
+    },
+  }
+}

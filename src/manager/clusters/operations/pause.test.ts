@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest'
+import { aSituation } from '#failover/testing.ts'
+import { operationsOn } from './testing-operations.ts'
+
+const pausedBy = (by: 'person' | 'resource') => {
+  const { notes } = aSituation()
+  return operationsOn({ notes: { ...notes, paused: { reason: 'why', wallMs: 0, by } } }).operations
+}
+
+it('A pause of a person is ended, and one of the resource by the resource alone, which would pause again', async () => {
+  expect(await pausedBy('person').perform('resume', { dryRun: false })).toMatchObject({ sentence: 'resumed' })
+  for (const dryRun of [true, false])
+    await expect(pausedBy('resource').perform('resume', { dryRun })).rejects.toMatchObject({
+      code: 'REGENT_REFUSED',
+      message: expect.stringContaining('set spec.paused of MySQLCluster shop to false') as string,
+    })
+})
+
+it('What waits for the end of a pause names what ends it', async () => {
+  const ofReplica = { instance: 'shop-1', dryRun: true }
+  for (const [by, cure] of [
+    ['person', 'regent resume first'],
+    ['resource', 'set spec.paused of MySQLCluster shop to false first'],
+  ] as const)
+    for (const wanted of ['restart', 'reseed', 'replace'] as const)
+      await expect(pausedBy(by).perform(wanted, { ...ofReplica, acceptLoss: false })).rejects.toThrow(cure)
+})
