@@ -35,7 +35,7 @@ const startSteps = {
       say`mysqld was not ended by a crash nor by Regent: ${text(ending.sentence)}; its last writes may have been acknowledged and are kept`,
     )
   },
-  /** It was raised, and the disk did not take it. */
+  /** The disk did not take the mark when the doubt was raised. */
   keepDoubt: async (parts) => void (await keepUnsettled(parts)),
   settle: (parts, { raised, change }: { raised: number; change: Partial<StoredState> }) =>
     settle(parts, raised, change),
