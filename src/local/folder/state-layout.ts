@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { homedir } from 'node:os'
 
 /** Where everything of one local cluster lies below its folder. */
@@ -107,8 +107,13 @@ export function logPath(layout: StateLayout, process: string): string {
   return join(layout.logs, `${process}.log`)
 }
 
-/** The folder that holds every cluster's: REGENT_HOME, else below XDG_STATE_HOME, else ~/.local/state. */
+/**
+ * The folder that holds every cluster's: REGENT_HOME, else below XDG_STATE_HOME, else ~/.local/state. Absolute, as what
+ * runs in the background works in another folder.
+ */
 export function stateHome(env: Readonly<Record<string, string | undefined>> = process.env): string {
-  if (env['REGENT_HOME']) return env['REGENT_HOME']
-  return join(env['XDG_STATE_HOME'] || join(homedir(), '.local', 'state'), 'regent')
+  if (env['REGENT_HOME']) return resolve(env['REGENT_HOME'])
+  // The XDG specification says to ignore a relative path.
+  const xdg = env['XDG_STATE_HOME']
+  return join(xdg?.startsWith('/') ? xdg : join(homedir(), '.local', 'state'), 'regent')
 }
