@@ -11,6 +11,12 @@ describe('the description of a local cluster', () => {
     expect(await readCluster(dir)).toEqual(clusterIn(dir))
   })
 
+  test('of a folder that was moved names the volumes there, and none where the folder was', async () => {
+    const dir = await temporaryFolder()
+    await writeCluster(dir, clusterIn('/state/before'))
+    expect((await readCluster(dir)).instances).toEqual(clusterIn(dir).instances)
+  })
+
   test('is undefined where there is none', async () => {
     const dir = await temporaryFolder()
     expect(await readClusterIfThere(dir)).toBeUndefined()

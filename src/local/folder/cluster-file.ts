@@ -94,7 +94,11 @@ const clusterShape = objectWith({
 /** What a local cluster is made of: the content of `cluster.json`. */
 export type LocalCluster = Shaped<typeof clusterShape>
 
-/** Undefined where the folder holds no cluster. Throws `REGENT_NEWER_VERSION` or `REGENT_BAD_FILE`. */
+/**
+ * Undefined where the folder holds no cluster. Throws `REGENT_NEWER_VERSION` or `REGENT_BAD_FILE`. Volumes lie in this
+ * folder, wherever the file says: a folder that was moved or copied has its own data, and starts no empty servers
+ * elsewhere, nor those of the original.
+ */
 export async function readClusterIfThere(dir: string): Promise<LocalCluster | undefined> {
   const path = layoutOf(dir).cluster
   const value = await readJsonIfThere(path, say`the description of a local cluster`)
@@ -102,7 +106,9 @@ export async function readClusterIfThere(dir: string): Promise<LocalCluster | un
   refuseNewer(path, value, clusterFileVersion)
   const complaint = complaintAbout(clusterShape, value)
   if (complaint !== undefined) throw new RegentError('REGENT_BAD_FILE', say`${path}: ${complaint}`)
-  return value as LocalCluster
+  const cluster = value as LocalCluster
+  const here = (one: LocalInstance): LocalInstance => ({ ...one, volume: volumeOf(layoutOf(dir), one.name) })
+  return { ...cluster, instances: cluster.instances.map(here) }
 }
 
 export async function readCluster(dir: string): Promise<LocalCluster> {
