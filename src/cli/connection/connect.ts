@@ -103,7 +103,7 @@ async function findLocal(wanted: string | undefined): Promise<FoundCluster> {
     throw new RegentError(
       'REGENT_NOT_FOUND',
       say`${described(error)}. One on Kubernetes is asked for with -n <namespace>, --context or kubectl regent`,
-      { cause: error },
+      { cause: error, remedy: error.remedyIn('local') },
     )
   }
 }

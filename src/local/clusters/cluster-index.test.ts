@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { RegentError } from '#common/errors/errors.ts'
 import { writeCluster } from '../folder/cluster-file.ts'
 import { allClusters, findCluster, folderOf, rememberFolder } from './cluster-index.ts'
 import { clusterIn, temporaryFolder } from '../testing.ts'
@@ -23,6 +24,23 @@ describe('the clusters of this machine', () => {
     expect(await folderOf('far', home)).toBe(join(home, 'far'))
   })
 
+  test('are found by their name where their folder got another one', async () => {
+    const home = await temporaryFolder()
+    const moved = join(home, 'moved')
+    await writeCluster(moved, clusterIn(moved))
+    expect((await findCluster('shop', home)).dir).toBe(moved)
+    expect((await findCluster('moved', home)).dir).toBe(moved)
+    expect(await folderOf('shop', home)).toBe(moved)
+  })
+
+  test('of one name are called by their folders, of which the one with that name is meant by the name', async () => {
+    const home = await homeWith('shop')
+    const copy = join(home, 'copy')
+    await writeCluster(copy, clusterIn(copy))
+    expect((await findCluster('shop', home)).dir).toBe(join(home, 'shop'))
+    await expect(findCluster(undefined, home)).rejects.toThrow('name one of them: copy, shop')
+  })
+
   test('may be called as JavaScript calls a property that every object has', async () => {
     const home = await homeWith('constructor')
     expect(await folderOf('constructor', home)).toBe(join(home, 'constructor'))
@@ -41,9 +59,11 @@ describe('the clusters of this machine', () => {
   })
 
   test('are told of with the way to make one where there is none', async () => {
-    await expect(findCluster(undefined, join(await temporaryFolder(), 'none'))).rejects.toThrow(
-      '"regent local up" makes one',
+    const error: unknown = await findCluster(undefined, join(await temporaryFolder(), 'none')).catch(
+      (why: unknown) => why,
     )
+    expect(error).toMatchObject({ message: expect.stringContaining('"regent local up" makes one') as string })
+    expect(error instanceof RegentError && error.remedyIn('local')).toBe('')
   })
 
   test('leave out a folder that cannot be read, and say so', async () => {

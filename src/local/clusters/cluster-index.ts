@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { RegentError } from '#common/errors/errors.ts'
@@ -20,9 +20,16 @@ export interface FoundCluster {
   readonly cluster: LocalCluster
 }
 
-/** The folder of a cluster: where --data put it, else its name below the state home. */
+/**
+ * The folder of a cluster: where --data put it, else its name below the state home. Where no cluster is there, the one
+ * folder in which the cluster of that name lies: somebody moved that.
+ */
 export async function folderOf(name: string, home = stateHome()): Promise<string> {
-  return (await readIndex(home)).get(checkClusterName(name)) ?? join(home, name)
+  const usual = (await readIndex(home)).get(checkClusterName(name)) ?? join(home, name)
+  // A damaged one is there.
+  if ((await readClusterIfThere(usual).catch(() => 'damaged')) !== undefined) return usual
+  const [only, ...others] = (await allClusters(() => undefined, home)).filter(({ cluster }) => cluster.name === name)
+  return only === undefined || others.length > 0 ? usual : only.dir
 }
 
 /** Remembers where --data put a cluster; undefined forgets it. */
@@ -65,13 +72,13 @@ export async function findCluster(name: string | undefined, home = stateHome()):
   const all = await allClusters(() => undefined, home)
   const [only] = all
   if (name === undefined && only !== undefined && all.length === 1) return only
-  throw new RegentError(
-    'REGENT_NOT_FOUND',
-    notFound(
-      name,
-      all.map((entry) => entry.cluster.name),
-    ),
-  )
+  const known = await Promise.all(all.map((found) => wordFor(found, home)))
+  throw new RegentError('REGENT_NOT_FOUND', notFound(name, known), known.length === 0 ? { remedy: '' } : {})
+}
+
+/** What a command is given to mean this cluster: of a copy, which has the name of another, the folder's own name. */
+async function wordFor({ dir, cluster: { name } }: FoundCluster, home: string): Promise<string> {
+  return (await folderOf(name, home)) === dir ? name : basename(dir)
 }
 
 /** A cluster whose folder, or its description in it, was removed while its processes run. */
