@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
@@ -38,20 +39,8 @@ export async function up(io: Io, name: string, options: UpOptions): Promise<void
   await requireUsableFolder(dir)
   const began = Date.now()
   const before = await existing(name, dir)
-  const was =
-    before !== undefined && (await supervisorStatus(layoutOf(dir))) !== undefined
-      ? 'up'
-      : before === undefined
-        ? 'new'
-        : 'down'
-  if (before !== undefined && was === 'up') await change(io, { dir, cluster: before }, options)
-  else {
-    requireInterface(options, before)
-    await underCommandLock(
-      (words) => io.note(words),
-      () => start(io, { name, dir, options }),
-    )
-  }
+  const isUp = before !== undefined && (await supervisorStatus(layoutOf(dir))) !== undefined
+  const was = isUp ? await change(io, { dir, cluster: before }, options) : await startInTurn(io, { name, dir, options })
   const cluster = await readClusterIfThere(dir)
   if (cluster === undefined)
     throw new RegentError(
@@ -63,13 +52,25 @@ export async function up(io: Io, name: string, options: UpOptions): Promise<void
   await printStatus(io, { dir, cluster }, options)
 }
 
+/** How this command found the cluster: what another command made is not this one's to stop. */
+type Was = 'new' | 'down' | 'up'
+
 /** Changes a cluster that is up. */
-async function change(io: Io, found: FoundCluster, options: UpOptions): Promise<void> {
+async function change(io: Io, found: FoundCluster, options: UpOptions): Promise<Was> {
   await refuseChanges(found, options, true)
   const change = await changeWhileUp(found, options)
-  if (change === undefined) return
+  if (change === undefined) return 'up'
   await writeSpec(layoutOf(found.dir), change.spec)
   for (const words of change.words) io.note(words)
+  return 'up'
+}
+
+async function startInTurn(io: Io, wanted: Wanted): Promise<Was> {
+  requireInterface(wanted.options, await readClusterIfThere(wanted.dir))
+  return underCommandLock(
+    (words) => io.note(words),
+    () => start(io, wanted),
+  )
 }
 
 interface Wanted {
@@ -86,7 +87,8 @@ async function existing(name: string, dir: string): Promise<LocalCluster | undef
       say`${dir} holds the cluster ${cluster.name}; choose another folder for ${name} with --data`,
     )
   const known = await folderOf(name)
-  if (cluster === undefined && known !== dir && (await readClusterIfThere(known)) !== undefined) {
+  const isElsewhere = (await realpath(known).catch(() => known)) !== (await realpath(dir).catch(() => dir))
+  if (isElsewhere && (await readClusterIfThere(known)) !== undefined) {
     throw new RegentError(
       'REGENT_REFUSED',
       say`the cluster ${name} lives in ${known}; leave --data out, or remove it first with "regent local down ${name} --purge"`,
@@ -100,12 +102,12 @@ async function existing(name: string, dir: string): Promise<LocalCluster | undef
  * The start is under the commands' lock. Another command may have started the cluster while this command waited: then
  * what this command asks for is compared with what runs.
  */
-async function start(io: Io, wanted: Wanted): Promise<void> {
+async function start(io: Io, wanted: Wanted): Promise<Was> {
   const { name, dir, options } = wanted
   const layout = layoutOf(dir)
   const isUp = (await supervisorStatus(layout)) !== undefined
   const before = await existing(name, dir)
-  if (isUp) return before && change(io, { dir, cluster: before }, options)
+  if (isUp && before !== undefined) return change(io, { dir, cluster: before }, options)
   const prepared = before === undefined ? await create(io, wanted) : await reopen(io, wanted, before)
   if (options.data !== undefined) await rememberFolder(name, dir)
   io.note(
@@ -117,6 +119,7 @@ async function start(io: Io, wanted: Wanted): Promise<void> {
     await stopCluster(layout)
     throw error
   }
+  return before === undefined ? 'new' : 'down'
 }
 
 async function create(io: Io, { name, dir, options }: Wanted): Promise<PreparedCluster> {
