@@ -1,9 +1,11 @@
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { constants } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { volumeLayout } from '#agents/instance/volume-layout.ts'
 import { ensureSecrets, readSecret } from '#local/folder/secrets.ts'
 import { layoutOf } from '#local/folder/state-layout.ts'
+import { processesEndingWith } from '#local/processes/cluster-processes.ts'
 import { clusterIn, temporaryFolder } from '#local/testing.ts'
 import { runClient, type ClientProgram } from './mysql-client.ts'
 
@@ -71,3 +73,19 @@ test('where there is no mysqldump beside the client, that is said', async () => 
     message: expect.stringContaining('no mysqldump beside /nowhere/mysql') as string,
   })
 })
+
+test.each<NodeJS.Signals>(['SIGTERM', 'SIGHUP'])(
+  '%s ends the client, and leaves no file with a password',
+  async (signal) => {
+    const { dir, layout, instance, found } = await shop()
+    await writeFile(join(dir, 'mysql'), '#!/bin/sh\nexec sleep 60\n')
+    const run = runClient(found, instance, { program: 'mysql', parameters: [], stdio: ['ignore', 'pipe', 'inherit'] })
+    await vi.waitFor(() => expect(process.listenerCount(signal)).toBeGreaterThan(0))
+    await vi.waitFor(async () => expect(await processesEndingWith(['sleep', '60'])).not.toEqual([]))
+    process.emit(signal, signal)
+    expect((await run).code).toBe(128 + constants.signals[signal])
+    expect((await readdir(layout.run)).filter((name) => name.startsWith('sql-'))).toEqual([])
+    expect(process.listenerCount(signal)).toBe(0)
+  },
+  5_000,
+)

@@ -1,5 +1,6 @@
 import { spawn, type StdioOptions } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { constants } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { volumeLayout } from '#agents/instance/volume-layout.ts'
@@ -42,6 +43,10 @@ export async function instanceFor(found: FoundCluster, on: string | undefined): 
 async function primaryOf(found: FoundCluster): Promise<string | undefined> {
   return (await localStatus(found)).instances.find(({ role }) => role === 'primary')?.name
 }
+
+/** A command to end, and a terminal that was closed. */
+const endings = ['SIGTERM', 'SIGHUP'] as const
+const numbers = constants.signals
 
 export interface ClientRun {
   readonly program: ClientProgram
@@ -92,17 +97,23 @@ async function commandFor({ cluster }: FoundCluster, program: ClientProgram): Pr
   return [...mysql.slice(0, -1), path]
 }
 
-/** Ctrl-C is the client's to answer. */
+/**
+ * Ctrl-C is the client's to answer. What would end this process ends the client, after which the file with the
+ * password is removed.
+ */
 async function untilEnd(
   [program = '', ...parameters]: readonly string[],
   { stdio, input }: Pick<ClientRun, 'stdio' | 'input'>,
 ): Promise<{ readonly code: number; readonly output: string }> {
+  const client = spawn(program, parameters, { stdio })
+  let endedBy: NodeJS.Signals | undefined
+  const end = (signal: NodeJS.Signals): void => void client.kill((endedBy = signal))
   const ignore = () => undefined
   process.on('SIGINT', ignore)
+  for (const signal of endings) process.on(signal, end)
   try {
     return await new Promise((resolve, reject) => {
       let output = ''
-      const client = spawn(program, parameters, { stdio })
       client.stdout?.setEncoding('utf8').on('data', (part: string) => (output += part))
       client.once('error', (error) =>
         reject(
@@ -111,7 +122,7 @@ async function untilEnd(
           }),
         ),
       )
-      client.once('close', (code) => resolve({ code: code === 0 ? 0 : 1, output }))
+      client.once('close', (code) => resolve({ code: endedBy ? 128 + numbers[endedBy] : code === 0 ? 0 : 1, output }))
       // A client that ends before its input says why.
       if (input && client.stdin)
         pipeline(input, client.stdin).catch((error: NodeJS.ErrnoException) => {
@@ -120,5 +131,6 @@ async function untilEnd(
     })
   } finally {
     process.off('SIGINT', ignore)
+    for (const signal of endings) process.off(signal, end)
   }
 }
