@@ -1,4 +1,5 @@
-import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { chmod, lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { writeCluster } from '#local/folder/cluster-file.ts'
@@ -72,6 +73,21 @@ test('one that fails leaves what was in the file, and nothing beside it', async 
   })
   expect(await readFile(file, 'utf8')).toBe('of yesterday')
   expect((await readdir(dir)).filter((name) => name.endsWith('.new'))).toEqual([])
+})
+
+test('a dump to a pipe or a device goes there, and to a link where that leads: none of them is replaced by a file', async () => {
+  const dir = await shop('app\\n', 0)
+  const [pipe, link, target] = [join(dir, 'pipe'), join(dir, 'link'), join(dir, 'target')]
+  execFileSync('mkfifo', [pipe])
+  const read = readFile(pipe, 'utf8')
+  await dump('shop', { on: 'shop-0', file: pipe })
+  expect((await lstat(pipe)).isFIFO()).toBe(true)
+  expect(await read).toContain('--single-transaction')
+  await writeFile(target, 'of yesterday')
+  await symlink(target, link)
+  await dump('shop', { on: 'shop-0', file: link })
+  expect((await lstat(link)).isSymbolicLink()).toBe(true)
+  expect(await readFile(target, 'utf8')).toContain('--single-transaction')
 })
 
 test('of a server without a database of people’s nothing is dumped, and that is said', async () => {

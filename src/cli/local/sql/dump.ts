@@ -1,4 +1,4 @@
-import { open, rename, rm } from 'node:fs/promises'
+import { open, realpath, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { RegentError } from '#common/errors/errors.ts'
 import { reported, say } from '#common/sentence/sentence.ts'
 import { findCluster, type FoundCluster } from '#local/clusters/cluster-index.ts'
@@ -33,25 +33,44 @@ interface Dumped {
 
 /**
  * Writes every database of people's, one of them, or one table as SQL, to the file or to standard output. A file
- * appears whole or not at all.
+ * appears whole or not at all; a pipe or a device is written to.
  */
 export async function dump(name: string | undefined, { on, file, table }: DumpOptions): Promise<void> {
   const found = await findCluster(name)
   const instance = await instanceFor(found, on)
   const { what, head } = table === undefined ? await allOf(found, instance) : onlyOf(table)
-  if (file === undefined) {
-    process.stdout.write(head)
-    process.exitCode = (
+  const dumpTo = async (output: number | 'inherit'): Promise<number> =>
+    (
       await runClient(found, instance, {
         program: 'mysqldump',
         parameters: [...parameters, ...what],
-        stdio: ['ignore', 'inherit', 'inherit'],
+        stdio: ['ignore', output, 'inherit'],
       })
     ).code
+  if (file === undefined) {
+    process.stdout.write(head)
+    process.exitCode = await dumpTo('inherit')
     return
   }
-  const draft = `${file}.${process.pid}.new`
-  const output = await open(draft, 'wx', 0o600).catch((error: unknown) => {
+  await intoFile(file, async (output) => {
+    await output.write(head)
+    if ((await dumpTo(output.fd)) !== 0)
+      throw new RegentError(
+        'REGENT_REFUSED',
+        say`mysqldump of ${instance.name} failed, as it says above; ${file} was not written`,
+      )
+  })
+}
+
+async function intoFile(file: string, write: (output: FileHandle) => Promise<void>): Promise<void> {
+  // Where a link leads. A file that is not there yet has its own name.
+  const place = await realpath(file).catch(() => file)
+  const isFile = await stat(place).then(
+    (found) => found.isFile(),
+    () => true,
+  )
+  const draft = isFile ? `${place}.${process.pid}.new` : place
+  const output = await open(draft, isFile ? 'wx' : 'w', 0o600).catch((error: unknown) => {
     throw new RegentError(
       'REGENT_BAD_FILE',
       say`the file given with --file, ${file}, cannot be written: ${firstLine(error)}`,
@@ -59,22 +78,13 @@ export async function dump(name: string | undefined, { on, file, table }: DumpOp
     )
   })
   try {
-    await output.write(head)
-    const { code } = await runClient(found, instance, {
-      program: 'mysqldump',
-      parameters: [...parameters, ...what],
-      stdio: ['ignore', output.fd, 'inherit'],
-    })
-    if (code !== 0)
-      throw new RegentError(
-        'REGENT_REFUSED',
-        say`mysqldump of ${instance.name} failed, as it says above; ${file} was not written`,
-      )
+    await write(output)
+    if (!isFile) return
     await output.sync()
-    await rename(draft, file)
+    await rename(draft, place)
   } finally {
     await output.close()
-    await rm(draft, { force: true })
+    if (isFile) await rm(draft, { force: true })
   }
 }
 
