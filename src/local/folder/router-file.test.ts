@@ -22,6 +22,6 @@ it.each([
   const path = await fileWith(text)
   await expect(readRouterSettings(path)).rejects.toMatchObject({
     code: 'REGENT_BAD_FILE',
-    message: expect.stringContaining(path) as string,
+    message: expect.stringContaining(`the file given with --router-config, ${path}`) as string,
   })
 })

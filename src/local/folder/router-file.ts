@@ -6,8 +6,8 @@ import { readYaml } from '../files/yaml-file.ts'
 
 /** The settings of a router that a person wrote. Throws `REGENT_BAD_FILE` with the field and what is allowed. */
 export async function readRouterSettings(path: string): Promise<SaidOfRouter> {
-  const said = await readYaml(path, say`the file given with --router`)
+  const said = await readYaml(path, say`the file given with --router-config`)
   const complaint = complaintAbout(saidOfRouter, said)
   if (complaint === undefined) return said as SaidOfRouter
-  throw new RegentError('REGENT_BAD_FILE', say`the file given with --router, ${path}: ${reported(complaint)}`)
+  throw new RegentError('REGENT_BAD_FILE', say`the file given with --router-config, ${path}: ${reported(complaint)}`)
 }
