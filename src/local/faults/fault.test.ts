@@ -72,4 +72,12 @@ describe('a fault', () => {
     await expect(inject('freeze-agent', 'shop-1')).rejects.toThrow('the agent of shop-1 does not run')
     await expect(inject('start')).rejects.toThrow('no supervisor runs')
   })
+
+  test('is refused where the servers were adopted, and marks nothing', async () => {
+    const { layout } = await broken()
+    const far = clusterIn(layout.dir, { far: true })
+    for (const fault of ['kill', 'start', 'kill-mysqld', 'kill-agent'] as const)
+      await expect(injectFault(layout, far, 'shop-0', fault)).rejects.toThrow('the servers of shop were adopted')
+    expect(await stoppedProcesses(layout)).toEqual(new Set())
+  })
 })

@@ -11,7 +11,7 @@ import type { StateLayout } from '../folder/state-layout.ts'
 
 /**
  * Does it, and says in one sentence what was done. Throws `REGENT_NOT_FOUND` for an instance that is not the cluster's
- * and `REGENT_REFUSED` when the process it is about does not run.
+ * and `REGENT_REFUSED` when the process it is about does not run, or the servers were adopted.
  */
 export async function injectFault(
   layout: StateLayout,
@@ -19,13 +19,7 @@ export async function injectFault(
   name: string,
   fault: Fault,
 ): Promise<string> {
-  const instance = cluster.instances.find((candidate) => candidate.name === name)
-  if (instance === undefined) {
-    throw new RegentError(
-      'REGENT_NOT_FOUND',
-      say`cluster ${cluster.name} has no instance "${name}"; it has ${cluster.instances.map((one) => one.name).join(', ')}`,
-    )
-  }
+  const instance = ownInstance(cluster, name)
   switch (fault) {
     case 'kill-mysqld':
       return `killed mysqld of ${name}, pid ${await killed(await requireMysqld(instance))}`
@@ -44,6 +38,21 @@ export async function injectFault(
     case 'start':
       return start(layout, name)
   }
+}
+
+function ownInstance(cluster: LocalCluster, name: string): LocalInstance {
+  if (cluster.far === true)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      say`the servers of ${cluster.name} were adopted: nothing here breaks or starts one, nor the agent of one alone`,
+      { remedy: '' },
+    )
+  const instance = cluster.instances.find((candidate) => candidate.name === name)
+  if (instance !== undefined) return instance
+  throw new RegentError(
+    'REGENT_NOT_FOUND',
+    say`cluster ${cluster.name} has no instance "${name}"; it has ${cluster.instances.map((one) => one.name).join(', ')}`,
+  )
 }
 
 async function killAgent(layout: StateLayout, name: string): Promise<string> {

@@ -89,3 +89,14 @@ test.each<NodeJS.Signals>(['SIGTERM', 'SIGHUP'])(
   },
   5_000,
 )
+
+test('at servers that were adopted no client is run, and that is said', async () => {
+  const { found, instance } = await shop()
+  const mysql = { ...found.cluster.mysql, mysql: [] }
+  const far = { dir: found.dir, cluster: { ...found.cluster, far: true as const, mysql } }
+  for (const program of ['mysql', 'mysqldump'] as const)
+    await expect(runClient(far, instance, { program, parameters: [], stdio: 'ignore' })).rejects.toMatchObject({
+      code: 'REGENT_REFUSED',
+      message: expect.stringContaining('the servers of shop are somewhere else') as string,
+    })
+})

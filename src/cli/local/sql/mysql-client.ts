@@ -86,6 +86,12 @@ export async function runClient(
 /** mysqldump lies beside the mysql that the cluster knows, in every package and archive of MySQL. */
 async function commandFor({ cluster }: FoundCluster, program: ClientProgram): Promise<readonly string[]> {
   const { mysql } = cluster.mysql
+  if (mysql.length === 0)
+    throw new RegentError(
+      'REGENT_REFUSED',
+      say`the servers of ${cluster.name} are somewhere else, and Regent has no client for them: use MySQL’s own, with an account of yours`,
+      { remedy: '' },
+    )
   const known = mysql.at(-1) ?? ''
   if (program === 'mysql') return mysql
   const path = join(dirname(known), 'mysqldump')
