@@ -63,7 +63,7 @@ function addLogs(local: Command, io: Io): void {
     .command('logs')
     .description('Print the logs of a cluster’s processes; formatted for reading on a terminal, as they are otherwise.')
     .argument('[name]', 'name of the cluster')
-    .argument('[instance]', 'only this instance’s agent, or manager or supervisor; may also be given alone')
+    .argument('[instance]', 'only this instance’s agent, or manager, router or supervisor; may also be given alone')
     .option('-f, --follow', 'go on with what is written, until Ctrl-C')
     .addOption(
       new Option('-n, --lines <n>', 'lines of each log to begin with, 0 to 10000')

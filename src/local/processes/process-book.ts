@@ -6,6 +6,7 @@ import type { ProcessIdentity } from '#common/process/process-stat.ts'
 import { replaceJson } from '../files/durable-file.ts'
 import { isMissing, readJsonIfThere } from '../files/input-file.ts'
 import { mysqldPidPath, type StateLayout } from '../folder/state-layout.ts'
+import type { LocalCluster } from '../folder/cluster-file.ts'
 import { say } from '#common/sentence/sentence.ts'
 
 const identitySchema = Type.Object({ pid: Type.Integer({ minimum: 1 }), startTicks: Type.Integer({ minimum: 0 }) })
@@ -29,10 +30,20 @@ const emptyBook: ProcessBook = { version: 1, supervisor: null, processes: {} }
 /** The process of an instance's agent: one process has all agents of a cluster whose servers are somewhere else. */
 export function agentIn(
   { processes }: ProcessBook,
-  { far }: { readonly far?: true },
+  cluster: { readonly far?: true },
   instance: string,
 ): ProcessIdentity | undefined {
-  return processes[far === true ? remoteAgentsProcess : instance]
+  return processes[agentProcess(cluster, instance)]
+}
+
+/** How that process is called, in the book and by the name of its log. */
+export function agentProcess({ far }: { readonly far?: true }, instance: string): string {
+  return far === true ? remoteAgentsProcess : instance
+}
+
+/** The processes with the agents of a cluster. */
+export function agentProcesses(cluster: Pick<LocalCluster, 'far' | 'instances'>): readonly string[] {
+  return [...new Set(cluster.instances.map(({ name }) => agentProcess(cluster, name)))]
 }
 
 /** A book that is missing or damaged is an empty one: it only saves looking for processes. */

@@ -11,6 +11,7 @@ import { readCluster, type LocalCluster, type LocalInstance } from '../folder/cl
 import { serveControl, type ControlRequest } from './control.ts'
 import { rotateLogs } from '../logs/log-rotation.ts'
 import {
+  agentProcesses,
   mysqldOf,
   readBook,
   remoteAgentsProcess,
@@ -25,6 +26,11 @@ import { SupervisedProcess, type SupervisedStatus } from './supervised-process.t
 /** Names of manager and router among the supervised processes; others are agents, named as their instances. */
 export const managerProcess = 'manager'
 const routerProcess = 'router'
+
+/** What runs of a cluster beside its supervisor: the names of its processes, and of their logs. */
+export function processNames(cluster: LocalCluster): readonly string[] {
+  return [...agentProcesses(cluster), managerProcess, ...(cluster.router === undefined ? [] : [routerProcess])]
+}
 
 /** Logs are looked at this often. */
 const rotateEveryMs = 5_000
@@ -123,12 +129,7 @@ export class Supervisor {
   }
 
   #wanted(): readonly string[] {
-    const { far, instances, router } = this.#cluster
-    return [
-      ...(far === true ? [remoteAgentsProcess] : instances.map(({ name }) => name)),
-      managerProcess,
-      ...(router === undefined ? [] : [routerProcess]),
-    ]
+    return processNames(this.#cluster)
   }
 
   #add(name: string): SupervisedProcess {

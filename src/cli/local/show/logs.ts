@@ -6,6 +6,8 @@ import { say } from '#common/sentence/sentence.ts'
 import { allClusters, findCluster, type FoundCluster } from '#local/clusters/cluster-index.ts'
 import { isMissing } from '#local/files/input-file.ts'
 import { lastLines } from '#local/logs/log-tail.ts'
+import { agentProcess } from '#local/processes/process-book.ts'
+import { processNames } from '#local/supervisor/supervisor.ts'
 import { layoutOf, logPath } from '#local/folder/state-layout.ts'
 import type { OutputOptions } from '#cli/terminal/common-options.ts'
 import type { Io } from '#cli/terminal/io.ts'
@@ -16,7 +18,8 @@ export interface LogsOptions extends OutputOptions {
 }
 
 const lookEveryMs = 250
-const others = ['manager', 'supervisor']
+/** Logs that each cluster may have; the others are called as instances are. */
+const ofAnyCluster = ['manager', 'supervisor', 'router', 'remote-agents']
 
 /** Prints the end of the logs, oldest line first over all of them, and with --follow what is written after. */
 export async function logs(
@@ -46,18 +49,21 @@ async function whichLogs(
     (await allClusters(() => undefined)).some((one) => one.cluster.name === first)
   const process = isName ? second : first
   const found = await findCluster(isName ? first : clusterOf(process))
-  const known = [...others, ...found.cluster.instances.map((instance) => instance.name)]
-  if (process === undefined) return { found, processes: known }
-  if (!known.includes(process))
+  const { cluster } = found
+  const logged = ['supervisor', ...processNames(cluster)]
+  if (process === undefined) return { found, processes: logged }
+  const isInstance = cluster.instances.some(({ name }) => name === process)
+  const asked = isInstance ? agentProcess(cluster, process) : process
+  if (!logged.includes(asked))
     throw new RegentError(
       'REGENT_NOT_FOUND',
-      say`cluster ${found.cluster.name} has no process "${process.slice(0, 60)}"; it has ${known.join(', ')}`,
+      say`cluster ${cluster.name} has no process "${process.slice(0, 60)}"; it has ${logged.join(', ')}`,
     )
-  return { found, processes: [process] }
+  return { found, processes: [asked] }
 }
 
 function clusterOf(process: string | undefined): string | undefined {
-  return process === undefined || others.includes(process) ? undefined : process.replace(/-\d{1,2}$/, '')
+  return process === undefined || ofAnyCluster.includes(process) ? undefined : process.replace(/-\d{1,2}$/, '')
 }
 
 function formatter(io: Io, options: LogsOptions): (line: string) => string {

@@ -4,6 +4,7 @@ import { say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { supervisorStatus } from '#local/supervisor/background.ts'
 import type { FoundCluster } from '#local/clusters/cluster-index.ts'
 import { explainingLines } from '#local/logs/log-tail.ts'
+import { processNames } from '#local/supervisor/supervisor.ts'
 import { layoutOf, type StateLayout } from '#local/folder/state-layout.ts'
 import { keyOfProblem, type ClusterProblem, type ClusterView } from '#api-contract/views.ts'
 import { openLocal } from '#cli/connection/connect.ts'
@@ -33,12 +34,7 @@ export async function waitUntilWritable(io: Io, { dir, cluster }: FoundCluster, 
     for (const problem of failedStarts(view)) tellStart(problem)
     if (view !== undefined && view.sentence !== last) [until, last] = [performance.now() + deadlineMs, view.sentence]
     if (view?.writable === true) return
-    if (performance.now() > until)
-      throw await tooLate(
-        layout,
-        cluster.instances.map((instance) => instance.name),
-        began,
-      )
+    if (performance.now() > until) throw await tooLate(layout, ['supervisor', ...processNames(cluster)], began)
     await sleep(lookEveryMs, undefined, { signal }).catch(() => {
       throw new RegentError('REGENT_REFUSED', say`interrupted`)
     })
@@ -104,15 +100,10 @@ async function refuseHopeless(layout: StateLayout, began: number): Promise<void>
   )
 }
 
-async function tooLate(layout: StateLayout, instances: readonly string[], began: number): Promise<RegentError> {
+async function tooLate(layout: StateLayout, processes: readonly string[], began: number): Promise<RegentError> {
   return new RegentError(
     'REGENT_TIMED_OUT',
-    await explained(
-      say`it took no writes within ${deadlineMs / 1000} s`,
-      layout,
-      ['supervisor', 'manager', ...instances],
-      began,
-    ),
+    await explained(say`it took no writes within ${deadlineMs / 1000} s`, layout, processes, began),
   )
 }
 
