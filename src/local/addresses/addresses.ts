@@ -84,10 +84,17 @@ async function allFree(number: number, instances: number): Promise<boolean> {
   return true
 }
 
+/** A cluster that is made may have other addresses; one that comes back keeps its own. */
+type Opening = 'new' | 'again'
+
 /**
  * Throws `REGENT_ADDRESS_IN_USE` when a port of one of these instances is taken or its address is not this machine's.
  */
-export async function requireFreeInstances(instances: readonly LocalInstance[]): Promise<void> {
+export async function requireFreeInstances(
+  instances: readonly LocalInstance[],
+  opening: Opening = 'new',
+): Promise<void> {
+  const remedy = opening === 'new' ? say`choose other addresses with --hosts` : say`end what listens there`
   for (const instance of instances) {
     // An address that exists only inside the wrapper's network namespace cannot be tried from here.
     if (instance.wrapper.length > 0) continue
@@ -95,21 +102,24 @@ export async function requireFreeInstances(instances: readonly LocalInstance[]):
     if (port !== undefined) {
       throw new RegentError(
         'REGENT_ADDRESS_IN_USE',
-        say`${agentAddressOf(instance)}:${port}, wanted for instance ${instance.name}, is taken or no address of this machine; choose other addresses with --hosts`,
+        say`${agentAddressOf(instance)}:${port}, wanted for instance ${instance.name}, is taken or no address of this machine; ${remedy}`,
+        { remedy: '' },
       )
     }
   }
 }
 
 /** Throws `REGENT_ADDRESS_IN_USE` when a port of the cluster's router, where it has one, is taken. */
-export async function requireFreeRouter(cluster: LocalCluster): Promise<void> {
+export async function requireFreeRouter(cluster: LocalCluster, opening: Opening = 'new'): Promise<void> {
   if (cluster.router === undefined) return
+  const option = opening === 'new' ? say`leave --router out` : say`say --no-router`
   const { host, writePort, readPort } = routerAddress(cluster)
   for (const port of [writePort, readPort]) {
     if (await isFree(host, port)) continue
     throw new RegentError(
       'REGENT_ADDRESS_IN_USE',
-      say`${host}:${port}, wanted for the router of ${cluster.name}, is taken; leave --router out, or end what listens there`,
+      say`${host}:${port}, wanted for the router of ${cluster.name}, is taken; end what listens there, or ${option}`,
+      { remedy: '' },
     )
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { passwordFor } from '#common/mysql/account-password.ts'
 import { purgeCluster } from '../supervisor/background.ts'
-import { readCluster } from '../folder/cluster-file.ts'
+import { readCluster, routerAddress } from '../folder/cluster-file.ts'
 import { createCluster, reopenCluster, type NewCluster } from './prepare.ts'
 import { readSecret } from '../folder/secrets.ts'
 import { composeSpec, readSpec } from '../folder/spec-file.ts'
@@ -135,6 +135,28 @@ describe('a new local cluster', () => {
     expect(again.cluster).toEqual({ ...first.cluster, api: { host: '127.0.0.1', port: 9596 } })
     expect(await readSecret(layout.accountSecret)).toBe(secret)
     expect(JSON.parse(await readFile(config, 'utf8'))).toEqual({ ...agent, timings: { observeMs: 100 } })
+  })
+
+  test('does not come back where another program has an address of its own, and no option is named that would be refused', async () => {
+    const order = { ...(await wanted()), router: { haproxy: ['haproxy'], settings: {} } }
+    const { cluster, claim } = await createCluster(order)
+    await claim.release()
+    const [first] = cluster.instances
+    const { host, writePort } = routerAddress(cluster)
+    const places = [
+      [
+        first?.address ?? '',
+        9400,
+        /wanted for instance shop-0, is taken or no address of this machine; end what listens/,
+      ],
+      [host, writePort, /wanted for the router of shop, is taken; end what listens there, or say --no-router/],
+    ] as const
+    for (const [address, port, message] of places) {
+      const server = createServer()
+      await new Promise<void>((resolve) => server.listen(port, address, resolve))
+      await expect(reopenCluster(order.dir, cluster, { ...order, apiPort: await freePort() })).rejects.toThrow(message)
+      await new Promise((resolve) => server.close(resolve))
+    }
   })
 
   test('is purged without what other people put into its folder', async () => {

@@ -142,8 +142,8 @@ export async function reopenCluster(
   }
   try {
     await requireFreeApiOrOwn(layout, cluster)
-    await requireFreeInstances(await thoseNotRunning(layout, cluster))
-    if ((await processesOf(dir)).every(({ kind }) => kind !== 'haproxy')) await requireFreeRouter(cluster)
+    await requireFreeInstances(await thoseNotRunning(layout, cluster), 'again')
+    if ((await processesOf(dir)).every(({ kind }) => kind !== 'haproxy')) await requireFreeRouter(cluster, 'again')
     await writeState(layout, cluster, now.spec)
     return { cluster, claim }
   } catch (error) {
