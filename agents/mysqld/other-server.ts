@@ -1,8 +1,9 @@
 import { readFile, readlink, realpath, stat } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
 import type { VolumeLayout } from '../instance/volume-layout.ts'
 import { defaultsArgument } from './command.ts'
+import { toldTo } from './pid-file.ts'
 
 export interface FoundServer extends ProcessIdentity {
   /** Its command line has the settings of the agent and no other: it came up closed. */
@@ -63,15 +64,6 @@ function deviceOf(device: number): string {
 
 async function wordsOf(process: string): Promise<readonly string[]> {
   return (await textOf(join(process, 'cmdline'))).split('\0')
-}
-
-/**
- * What mysqld was told. A loader may stand before the program. Undefined for tools that look at files of InnoDB: they
- * lock these too, and belong to a person.
- */
-function toldTo(words: readonly string[]): readonly string[] | undefined {
-  const at = words.findIndex((word) => /^(?:mysqld|mariadbd)(?:[-.]|$)/.test(basename(word)))
-  return at === -1 ? undefined : words.slice(at + 1)
 }
 
 function isClosedBy(told: readonly string[], layout: VolumeLayout): boolean {

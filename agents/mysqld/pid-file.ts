@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { writeSynced } from '#common/files/write-synced.ts'
 import { readProcessStat, type ProcessIdentity } from '#common/process/process-stat.ts'
 
@@ -23,15 +24,25 @@ export function writePidFile(path: string, identity: MysqldPid): Promise<void> {
 }
 
 /**
- * The process that was started with this very argument: an agent may have died between starting a server and writing
+ * What mysqld was told. A loader may stand before the program. Undefined for other programs, which belong to a person:
+ * a tool that looks at files of InnoDB and locks these too, a client that reads the server's options.
+ */
+export function toldTo(words: readonly string[]): readonly string[] | undefined {
+  const at = words.findIndex((word) => /^(?:mysqld|mariadbd)(?:[-.]|$)/.test(basename(word)))
+  return at === -1 ? undefined : words.slice(at + 1)
+}
+
+/**
+ * The server that was started with this very argument: an agent may have died between starting a server and writing
  * that down.
  */
 export async function findByArgument(argument: string): Promise<ProcessIdentity | undefined> {
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name)) continue
     const words = (await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '')).split('\0')
-    const stat =
-      words.includes(argument) && !words.includes('--initialize-insecure') ? readProcessStat(Number(name)) : undefined
+    const told = toldTo(words) ?? []
+    const isServer = told.includes(argument) && !told.includes('--initialize-insecure')
+    const stat = isServer ? readProcessStat(Number(name)) : undefined
     if (stat) return { pid: Number(name), startTicks: stat.startTicks }
   }
   return undefined
