@@ -61,7 +61,8 @@ const leadScript = `
 local leader = redis.call('GET', KEYS[1])
 if leader and leader ~= ARGV[1] then return false end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-if leader then return tonumber(redis.call('GET', KEYS[2])) end
+local token = redis.call('GET', KEYS[2])
+if leader and token then return tonumber(token) end
 return redis.call('INCR', KEYS[2])`
 
 const resignScript = `

@@ -85,6 +85,13 @@ describe('The Redis store', () => {
     expect((await store.lead('b', 60_000))?.fencingToken).toBe((led?.fencingToken ?? 0) + 1)
   })
 
+  it('lets the manager go on leading where a hand deleted the token alone', async () => {
+    const store = await open(redis.url)
+    await store.lead('a', 60_000)
+    await withClient(redis, async (client) => client.del(...(await client.keys('*:token'))))
+    expect(await store.lead('a', 60_000)).toMatchObject({ manager: 'a' })
+  })
+
   it('that cannot be reached says where it looked', async () => {
     await redis.kill()
     await expect(redisStore(redis.url)).rejects.toThrow(
