@@ -170,7 +170,7 @@ it('"local logs" prints the end of one log, or of all of them in the order of ti
   const all = linesOf(await said('local', 'logs', 'shop', '-n', '4'))
   const times = all.map((line) => entryOf(line)?.wallMs ?? NaN)
   expect(times).toEqual(times.toSorted((a, b) => a - b))
-  const processes = ['manager', 'supervisor', 'shop-0', 'shop-1', 'shop-2']
+  const processes = ['supervisor', 'shop-0', 'shop-1', 'shop-2', 'manager']
   for (const name of processes) {
     const log = linesOf(await logOf(cluster, name))
     expect(all.filter((line) => log.includes(line)).length).toBeGreaterThan(0)
