@@ -4,6 +4,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import {
   claimFreeNumber,
+  firstNumber,
   claimNumber,
   freeApiPort,
   handClaimTo,
@@ -70,6 +71,20 @@ describe('addresses on this machine', () => {
     expect(claim.number).toBe(higher)
     await claim.release()
     await expect(claimFreeNumber(allBut(), 2)).rejects.toMatchObject({ code: 'REGENT_ADDRESS_IN_USE' })
+  })
+
+  test('a home of its own begins at its own number, and goes on at the first one', async () => {
+    expect(firstNumber(undefined)).toBe(1)
+    expect(new Set(['/a', '/b', '/c'].map(firstNumber)).size).toBe(3)
+    const [lower = 0, higher = 0] = [await freeNumber(), await freeNumber()].toSorted((a, b) => a - b)
+    for (const [free, claimed] of [
+      [[lower, higher], higher],
+      [[lower], lower],
+    ] as const) {
+      const claim = await claimFreeNumber(allBut(...free), 1, higher)
+      expect(claim.number).toBe(claimed)
+      await claim.release()
+    }
   })
 
   test('a taken address is refused with the instance, the port and the option', async () => {

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { createServer, type Server } from 'node:net'
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
@@ -60,11 +61,21 @@ function claimOf(number: number, socket: Server): NumberClaim {
 }
 
 /**
- * The first number from 1 to 199 that is not in `taken` and whose instances' addresses are free, claimed.
- * Throws `REGENT_ADDRESS_IN_USE` when there is none.
+ * The number at which the clusters of a home begin. What is down has no claim: homes that begin at different numbers
+ * take no addresses that a cluster of another home comes back to.
+ * @param own the home, where it is not the usual one of this user
  */
-export async function claimFreeNumber(taken: ReadonlySet<number>, instances: number): Promise<NumberClaim> {
-  for (let number = 1; number <= largestNumber; number++) {
+export function firstNumber(own: string | undefined): number {
+  return own === undefined ? 1 : (createHash('sha256').update(own).digest().readUInt16BE(0) % largestNumber) + 1
+}
+
+/**
+ * The first number from `first` on, of those from 1 to 199, that is not in `taken` and whose instances' addresses are
+ * free, claimed. Throws `REGENT_ADDRESS_IN_USE` when there is none.
+ */
+export async function claimFreeNumber(taken: ReadonlySet<number>, instances: number, first = 1): Promise<NumberClaim> {
+  for (let tried = 0; tried < largestNumber; tried++) {
+    const number = ((first - 1 + tried) % largestNumber) + 1
     if (taken.has(number)) continue
     const claim = await claimNumber(number)
     if (claim === undefined) continue

@@ -7,6 +7,7 @@ import { counted, say, type Sayable } from '#common/sentence/sentence.ts'
 import {
   claimFreeNumber,
   claimNumber,
+  firstNumber,
   freeApiPort,
   requireFreeApi,
   requireFreeInstances,
@@ -31,7 +32,7 @@ import { isAlive } from '#common/process/process-stat.ts'
 import { ensureSecrets } from '../folder/secrets.ts'
 import { writeSpec } from '../folder/spec-file.ts'
 import { replaceJson } from '../files/durable-file.ts'
-import { agentConfigPath, layoutOf, volumeOf, type StateLayout } from '../folder/state-layout.ts'
+import { agentConfigPath, layoutOf, stateHome, volumeOf, type StateLayout } from '../folder/state-layout.ts'
 
 /** A Unix socket's path may have 107 bytes, and the server keeps one on every volume. */
 const longestSocketPath = 107
@@ -186,7 +187,8 @@ async function claimPlace(wanted: NewCluster): Promise<{ readonly port: number; 
   const others = (await allClusters(() => undefined)).map(({ cluster }) => cluster)
   const port = apiPort ?? (await freeApiPort(apiHost, usualApiPort, new Set(others.map(({ api }) => api.port))))
   const numbers = new Set(others.map(({ number }) => number))
-  return { port, claim: await claimFreeNumber(numbers, hosts.length > 0 ? 0 : spec.instances) }
+  const first = firstNumber(process.env['REGENT_HOME'] ? stateHome() : undefined)
+  return { port, claim: await claimFreeNumber(numbers, hosts.length > 0 ? 0 : spec.instances, first) }
 }
 
 /** After a supervisor was killed its manager may still listen, and is taken over by the next one. */
