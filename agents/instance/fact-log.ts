@@ -50,20 +50,31 @@ export class FactLog {
 
   add(fact: FactName, found: object): void {
     if (fact !== 'converged') this.#decisive += 1
-    this.#list.push({ atMs: this.#clock.monotonicMs(), fact, detail: detailOf(found) })
+    const atMs = this.#clock.monotonicMs()
+    this.#list.push({ atMs, fact, detail: detailOf(found, atMs) })
     if (this.#list.length > kept) this.#list.shift()
   }
 }
 
 /** `revision 12, done, sentence follows shop-1` */
-function detailOf(found: object): string {
-  const details = Object.entries(found).map(([name, value]: [string, unknown]) => textOf(name, value))
+function detailOf(found: object, nowMs: number): string {
+  const details = Object.entries(found).map(([name, value]: [string, unknown]) => textOf(name, value, nowMs))
   return details.filter((text) => text !== '').join(', ')
 }
 
-function textOf(name: string, value: unknown): string {
+function textOf(name: string, value: unknown, nowMs: number): string {
+  if (typeof value === 'number' && moments.has(name)) return momentOf(name, value - nowMs)
   if (typeof value === 'boolean') return value ? name : `not ${name}`
   if (value instanceof Promise || value === undefined) return ''
   const text = typeof value === 'string' || value instanceof Sentence ? String(value) : JSON.stringify(value)
   return `${name} ${text.length > longestDetail ? `${text.slice(0, longestDetail)}…` : text}`
+}
+
+/** By the agent's own clock, which says nothing to a person. */
+const moments: ReadonlySet<string> = new Set(['atMs', 'sinceMs', 'untilMs'])
+
+/** '' for the moment of the fact, which is shown. */
+function momentOf(name: string, afterMs: number): string {
+  if (name === 'atMs') return ''
+  return afterMs < 0 ? `since ${Math.round(-afterMs)} ms before` : `for ${Math.round(afterMs)} ms`
 }

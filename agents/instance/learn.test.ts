@@ -56,7 +56,7 @@ describe('What an agent learns', () => {
     learn(parts, { fact: 'closedFor', lease: say`the lease ran out` })
     learn(parts, { fact: 'waitBegan', wait: 'switchingOff', until: Promise.resolve() })
     expect(shown(parts)).toEqual([
-      'ordered order promise, atMs 7',
+      'ordered order promise',
       'promised isNew, receiverKept',
       'closedFor lease the lease ran out',
       'waitBegan wait switchingOff',
