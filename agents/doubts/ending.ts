@@ -1,3 +1,4 @@
+import { unlessLate } from '#common/ports/unless-late.ts'
 import { say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { lifeOf } from '../instance/life.ts'
 import { describeError } from '#common/errors/errors.ts'
@@ -27,9 +28,7 @@ const noAnswer: Ending = { how: 'unknown', sentence: 'its disk does not answer' 
 
 /** Undefined where the disk is late. */
 function soonEnough<T>({ world, timings }: Pick<Parts, 'timings' | 'world'>, work: Promise<T>): Promise<T | undefined> {
-  const late = Promise.withResolvers<undefined>()
-  const timer = world.timers.after(timings.lookIntoLogMs, () => late.resolve(undefined))
-  return Promise.race([work, late.promise]).finally(() => timer.cancel())
+  return unlessLate(world.timers, timings.lookIntoLogMs, work)
 }
 
 /** Never rejects. Resolves to whether that is news, and on disk. */

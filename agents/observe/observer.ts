@@ -1,3 +1,4 @@
+import { unlessLate } from '#common/ports/unless-late.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { describeError, RegentError } from '#common/errors/errors.ts'
 import type { Clock, Timer, Timers } from '#common/ports/ports.ts'
@@ -258,12 +259,9 @@ export class Observer implements ObserverPort {
   /** A disk that answers nothing tells nothing, and must not hide a server that answers nothing either. */
   async #lookAtDisk(): Promise<Disk> {
     const { timers, timings } = this.#ports
-    const late = Promise.withResolvers<Disk>()
-    const timer = timers.after(timings.queryDeadlineMs, () =>
-      late.resolve((this.#disk = { freeBytes: this.#freeBytes, failure: null, detail: '' })),
-    )
     this.#asking ??= this.#askDisk().finally(() => (this.#asking = null))
-    return Promise.race([this.#asking, late.promise]).finally(() => timer.cancel())
+    const disk = await unlessLate(timers, timings.queryDeadlineMs, this.#asking)
+    return disk ?? (this.#disk = { freeBytes: this.#freeBytes, failure: null, detail: '' })
   }
 
   async #askDisk(): Promise<Disk> {

@@ -9,6 +9,7 @@ type Asked = Pick<ThrowAwayServer, 'query'>
 
 /** The longest time of a SELECT on the replica, where replicated DDL of a table waits for whoever reads that table. */
 const longestMs = 600_000
+
 /** Throws where a server that was restored and a replica have other tables at the same transactions. */
 export function requireSameTables(restored: readonly TableName[], replica: readonly TableName[]): void {
   const [here, there] = [restored, replica].map((tables) => new Set(tables.map(quoted)))
@@ -46,10 +47,11 @@ export async function compareTables(
   let compared = 0
   for (const [at, table] of tables.entries()) {
     progress(at, tables.length)
-    const select = sumsOf(table, await columnsOf(restored, table))
-    const there = await answered(replica, limited(select)).catch(refusalOf)
+    const sums = sumsOf(table, await columnsOf(restored, table))
+    const limited = `SELECT /*+ MAX_EXECUTION_TIME(${longestMs}) */ ${sums}`
+    const there = await answered(replica, limited).catch(refusalOf)
     if (there instanceof RegentError) continue
-    const here = await answered(restored, select).catch(refusalOf)
+    const here = await answered(restored, `SELECT ${sums}`).catch(refusalOf)
     if (here instanceof RegentError)
       throw new RegentError(
         'REGENT_REFUSED',
@@ -75,11 +77,7 @@ async function columnsOf(server: Asked, table: TableName): Promise<readonly stri
 function sumsOf(table: TableName, columns: readonly string[]): string {
   const ofColumns = columns.map((column) => `IFNULL(CRC32(${identifier(column)}), 'null')`).join(', ')
   const ofRow = `CRC32(CONCAT_WS('#', ${ofColumns}))`
-  return `SELECT COUNT(*) AS n, IFNULL(BIT_XOR(${ofRow}), 0) AS x, IFNULL(SUM(${ofRow}), 0) AS s FROM ${quoted(table)}`
-}
-
-function limited(select: string): string {
-  return select.replace('SELECT', `SELECT /*+ MAX_EXECUTION_TIME(${longestMs}) */`)
+  return `COUNT(*) AS n, IFNULL(BIT_XOR(${ofRow}), 0) AS x, IFNULL(SUM(${ofRow}), 0) AS s FROM ${quoted(table)}`
 }
 
 /** `3 rows with sums 17/20` */

@@ -102,14 +102,14 @@ export class ApiReader {
 
   async #textOf({ body }: ApiAnswer): Promise<string> {
     let text = ''
-    for await (const part of textOf(body)) this.#requireShort((text += part))
+    for await (const part of decoded(body)) this.#requireShort((text += part))
     return text
   }
 
   /** The data of each event; `heard` is called for whatever comes, a heartbeat too. */
   async *#eventsOf({ body }: ApiAnswer, heard: () => void): AsyncGenerator<string> {
     let text = ''
-    for await (const part of textOf(body)) {
+    for await (const part of decoded(body)) {
       heard()
       const events = (text + part).split('\n\n')
       this.#requireShort((text = events.pop() ?? ''))
@@ -151,7 +151,7 @@ export class ApiReader {
   }
 }
 
-async function* textOf(body: ApiAnswer['body']): AsyncGenerator<string> {
+async function* decoded(body: ApiAnswer['body']): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   for await (const part of body ?? []) yield decoder.decode(part, { stream: true })
 }
