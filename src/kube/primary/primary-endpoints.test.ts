@@ -90,6 +90,20 @@ describe('the primary’s endpoints', () => {
     expect(writes).toBe(5)
   })
 
+  it('are written in the end, however many managers write of an epoch before that one meanwhile', async () => {
+    const earlier = new PrimaryEndpoints(client, of)
+    await earlier.publish(route(1, 0))
+    let epoch = 1
+    const overtaken = Object.assign(Object.create(client) as typeof client, {
+      update: async (...write: Parameters<typeof client.update>) => {
+        if (epoch < 11) await earlier.publish(route((epoch += 1), 0))
+        return client.update(...write)
+      },
+    })
+    expect(await new PrimaryEndpoints(overtaken, of).publish(route(12, 1))).toBe(true)
+    expect(await earlier.published()).toEqual(route(12, 1))
+  })
+
   it('are not taken back by a manager that knows an older epoch, even if it saw nothing newer', async () => {
     const [old, now] = [new PrimaryEndpoints(client, of), new PrimaryEndpoints(client, of)]
     await old.publish(route(1, 0))

@@ -35,7 +35,10 @@ export const endpointSlices: Resource<EndpointSlice> = {
 export const serviceName = 'kubernetes.io/service-name'
 export const managedBy = 'endpointslice.kubernetes.io/managed-by'
 
-/** A slice that others changed so often in a row is fought over: the API server is not asked again at once. */
+/**
+ * A slice that others changed so often in a row, and whose epoch did not grow, is fought over: the API server is not
+ * asked again at once.
+ */
 const publishAttempts = 5
 
 /** What is not in a route: fixed for a cluster. */
@@ -67,17 +70,22 @@ export class PrimaryEndpoints {
 
   /**
    * Resolves to false where a newer epoch is published. Idempotent.
-   * @throws RegentError `REGENT_STORE_CONFLICT` where each write met another one: whoever decides tries again later
+   * @throws RegentError `REGENT_STORE_CONFLICT` where each write met another one, other than a manager's of an epoch
+   *   before this one: whoever decides tries again later
    */
   async publish(route: PrimaryRoute): Promise<boolean> {
+    let newest = 0
     for (let attempt = 0; attempt < publishAttempts; attempt++) {
       const before = this.#seen ?? (await this.#look())
       await this.#refuseForeign(before)
-      if (before !== undefined && epochOf(before) > route.epoch) {
-        // What was seen may be old, but epochs only grow.
-        return false
+      const epoch = before === undefined ? 0 : epochOf(before)
+      // What was seen may be old, but epochs only grow.
+      if (epoch > route.epoch) return false
+      if (epoch > newest) {
+        newest = epoch
+        attempt = 0
       }
-      if (before !== undefined && says(before, route) && this.#leads(before)) return true
+      if (this.#leadsBy(before, route)) return true
       if (await this.#write(before, route)) return true
     }
     const { namespace, name } = this.#key
@@ -153,6 +161,10 @@ export class PrimaryEndpoints {
     const isLabelled = Object.entries(this.#labels()).every(([name, value]) => metadata.labels?.[name] === value)
     const [endpoint, ...others] = endpoints ?? []
     return isLabelled && ports.length === 1 && others.length === 0 && endpoint?.conditions.ready !== false
+  }
+
+  #leadsBy(slice: EndpointSlice | undefined, route: PrimaryRoute): boolean {
+    return slice !== undefined && says(slice, route) && this.#leads(slice)
   }
 
   #slice(before: EndpointSlice | undefined, { epoch, instance, host, port }: PrimaryRoute): EndpointSlice {
