@@ -25,8 +25,11 @@ export interface Cells {
    * before it resolves.
    */
   swap(name: CellName, expectedRevision: number, next: Cell, signal: AbortSignal): Promise<boolean>
-  /** Removes the text, durably, whatever its revision; nothing where there is none. */
-  remove(name: CellName, signal: AbortSignal): Promise<void>
+  /**
+   * Removes the text, durably, whatever its revision; nothing where there is none. Resolves to false where an object of
+   * somebody else has the name of the cell: the object stays.
+   */
+  remove(name: CellName, signal: AbortSignal): Promise<boolean>
   close(): Promise<void>
 }
 

@@ -35,6 +35,20 @@ export function after(record: ClusterRecord, change: Partial<ClusterRecord> = {}
   return { ...record, revision: record.revision + 1, ...change }
 }
 
+export const recovery = (id: string): Recovery => ({
+  id,
+  kind: 'failover',
+  startedWallMs: 1,
+  analysis: '',
+  sentence: id,
+  from: null,
+  to: null,
+  fromEpoch: 1,
+  toEpoch: 2,
+  outcome: 'succeeded',
+  timeline: [{ atMs: 1, what: 'noticed' }],
+})
+
 /** What every store does, whatever it is made of. */
 export function itKeepsTheContract(open: () => Promise<TwoStores>): void {
   const stores = openEachTime(open)
@@ -158,19 +172,6 @@ export function itKeepsTheContract(open: () => Promise<TwoStores>): void {
   })
 
   describe('recoveries', () => {
-    const recovery = (id: string): Recovery => ({
-      id,
-      kind: 'failover',
-      startedWallMs: 1,
-      analysis: '',
-      sentence: id,
-      from: null,
-      to: null,
-      fromEpoch: 1,
-      toEpoch: 2,
-      outcome: 'succeeded',
-      timeline: [{ atMs: 1, what: 'noticed' }],
-    })
     const filed =
       (id: string) =>
       (notes: ClusterNotes): ClusterNotes => ({

@@ -108,12 +108,13 @@ async function createCell(where: Where, base: string, text: string, signal: Abor
  * Renamed away first: a folder half emptied would be a damaged cell. What a killed remover leaves is cleared away by
  * the next creator.
  */
-async function removeCell(where: Where, signal: AbortSignal): Promise<void> {
+async function removeCell(where: Where, signal: AbortSignal): Promise<true> {
   const gone = join(where.root, `.${where.name}.${randomBytes(6).toString('hex')}.new`)
   signal.throwIfAborted()
-  if (!(await renamed(where.folder, gone))) return
+  if (!(await renamed(where.folder, gone))) return true
   await syncFolder(where.root)
   await rm(gone, { recursive: true, force: true })
+  return true
 }
 
 async function prepareDraft(draft: string, base: string, text: string): Promise<true> {

@@ -6,6 +6,8 @@ import { RegentError } from '#common/errors/errors.ts'
 import { say, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
 import type { Cell, CellName, Cells } from './cells.ts'
 
+const clusterLabel = 'regent.dev/cluster'
+
 /** What a store asks of the API. */
 export type StoreClient = Pick<KubeClient, 'get' | 'create' | 'update' | 'patch' | 'delete'>
 
@@ -49,7 +51,7 @@ export function kubeCells(client: StoreClient, namespace: string, owner?: OwnerR
   async function create(name: CellName, next: Cell, signal: AbortSignal): Promise<boolean> {
     const metadata = {
       ...keyOf(name),
-      labels: { 'app.kubernetes.io/managed-by': 'regent', 'regent.dev/cluster': clusterOf(name) },
+      labels: { 'app.kubernetes.io/managed-by': 'regent', [clusterLabel]: clusterOf(name) },
       ...(owner && { ownerReferences: [owner] }),
     }
     try {
@@ -106,9 +108,15 @@ export function kubeCells(client: StoreClient, namespace: string, owner?: OwnerR
 
     async remove(name, signal) {
       seen.delete(name)
-      await client.delete(configMaps, keyOf(name), { signal }).catch((error: unknown) => {
-        if (!isNotFound(error)) throw error
+      const found = await client.get(configMaps, keyOf(name), { signal })
+      if (found === undefined) return true
+      if (found.metadata.labels?.[clusterLabel] !== clusterOf(name)) return false
+      const { uid = '' } = found.metadata
+      await client.delete(configMaps, keyOf(name), { uid, signal }).catch((error: unknown) => {
+        // Replaced meanwhile: another one of that name is somebody else's decision.
+        if (!isNotFound(error) && !isConflict(error)) throw error
       })
+      return true
     },
 
     close: () => Promise.resolve(),

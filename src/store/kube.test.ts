@@ -4,7 +4,7 @@ import { FakeApiServer } from '#controller-runtime/testing-api-server.ts'
 import { configMaps } from '#controller-runtime/objects/config-map.ts'
 import { realWorld } from '#common/ports/real-world.ts'
 import type { CellName } from './cells.ts'
-import { after, itKeepsTheContract, itNamesWhatIsDamaged, shop } from './contract.ts'
+import { after, itKeepsTheContract, itNamesWhatIsDamaged, recovery, shop } from './contract.ts'
 import { kubeStore } from './kube.ts'
 
 const where = { namespace: 'shops' }
@@ -73,6 +73,18 @@ describe('The Kubernetes store', () => {
         team: 'payments',
         'regent.dev/cluster': 'shop',
       })
+    })
+
+    it('leaves a ConfigMap of somebody else that has the name of its recoveries, and keeps the notes without them', async () => {
+      const store = kubeStore(client, where)
+      const theirs = { namespace: 'shops', name: 'shop-recoveries' }
+      const data = { plan: 'call the vendor' }
+      await client.create(configMaps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: theirs, data })
+      await store.updateNotes('shop', (notes) => ({ ...notes, instances: 5, recoveries: [recovery('first')] }))
+      expect(await store.readNotes('shop')).toMatchObject({ instances: 5, recoveries: [] })
+      await store.forget('shop')
+      expect((await client.get(configMaps, theirs))?.data).toEqual(data)
+      expect(await store.readNotes('shop')).toMatchObject({ instances: null })
     })
 
     describe('for a cluster that was made again under the same name', () => {

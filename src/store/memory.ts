@@ -51,7 +51,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): LeadingStore {
         cells.set(name, next)
         return true
       }),
-    remove: (name, signal) => access({ kind: 'remove', name }, signal, () => void cells.delete(name)),
+    remove: (name, signal) =>
+      access({ kind: 'remove', name }, signal, () => {
+        cells.delete(name)
+        return true
+      }),
     close: () => Promise.resolve(),
   }
   return leadingCellStore(place, cellLease(place, { clock, machine: { bootId: () => Promise.resolve('memory') } }), {

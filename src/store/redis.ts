@@ -105,6 +105,7 @@ function redisCells(connection: RedisConnection, place: string, guarded: boolean
     remove: (name, signal) =>
       connection.run(signal, async (client) => {
         await client.del(keyOf(name))
+        return true
       }),
     close: () => connection.close(),
   }

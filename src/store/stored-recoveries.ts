@@ -15,7 +15,7 @@ export interface StoredRecoveries {
 
 /**
  * Reads them. They are history, and nothing is decided by them: those that are damaged begin anew with the next
- * recovery, and those of a newer Regent are left alone.
+ * recovery, and those of a newer Regent are left alone, as is what somebody else stored under their name.
  */
 export async function readRecoveries(cells: Cells, cluster: string, signal: AbortSignal): Promise<StoredRecoveries> {
   try {
@@ -26,8 +26,8 @@ export async function readRecoveries(cells: Cells, cluster: string, signal: Abor
   } catch (error) {
     if (codeOf(error) === 'REGENT_NEWER_VERSION') return { recoveries: [], revision: null }
     if (codeOf(error) !== 'REGENT_BAD_FILE') throw error
-    await cells.remove(`recoveries.${cluster}`, signal)
-    return { recoveries: [], revision: 0 }
+    const isRemoved = await cells.remove(`recoveries.${cluster}`, signal)
+    return { recoveries: [], revision: isRemoved ? 0 : null }
   }
 }
 

@@ -67,7 +67,11 @@ export function simulatedStore(place: string, life: ProcessLife, ports: StorePor
         cells.set(name, next)
         return true
       }),
-    remove: (name) => access('removeCell', () => void cells.delete(name)),
+    remove: (name) =>
+      access('removeCell', () => {
+        cells.delete(name)
+        return true
+      }),
     close: () => Promise.resolve(),
   }
   const lease = cellLease(simulated, { clock, machine: { bootId: () => Promise.resolve('memory') } })
