@@ -100,6 +100,20 @@ describe('the program of a mysql container', () => {
     ])
   })
 
+  it.each([
+    ['by a failed assertion of its own failed to start', 'ABRT', 1],
+    ['by somebody who killed the program says nothing of its start', 'KILL', 0],
+  ])('that is ended %s', async (_what, signal, startsFailed) => {
+    const process = await processWith(
+      `mysqld  Ver 9.7.4 for Linux"; case "$*" in *--version*|*--validate*) exit 0 ;; esac; kill -${signal} $$; echo "`,
+    )
+    await process.start()
+    await vi.waitFor(() => expect(String(process.note)).toMatch(/was ended by SIG\w+ before it was up/), {
+      timeout: 10_000,
+    })
+    expect(process.startsFailed).toBe(startsFailed)
+  })
+
   it('is asked again where no launcher could say', async () => {
     const process = await processWith('mysqld  Ver 5.7.44 for Linux')
     launcher?.kill('SIGKILL')

@@ -21,7 +21,7 @@ import { findByArgument, readPidFile, writePidFile } from './pid-file.ts'
 import { isDown, type OtherServer, type ProcessPort } from '../ports/process.ts'
 import { ShownProcess } from './shown-process.ts'
 import { phaseOf, type ProcessPhase } from './process-phase.ts'
-import { sentenceOf } from './running-program.ts'
+import { isByItself, sentenceOf } from './running-program.ts'
 import { SettingsCheck } from './settings-check.ts'
 import { ProcessWatch } from './process-watch.ts'
 import { volumeLayout, type VolumeLayout } from '../instance/volume-layout.ts'
@@ -185,7 +185,7 @@ class MysqldProcess extends ShownProcess implements ProcessPort {
     const identity = identityNow(pid)
     // The kernel shows in any case that mysqld ended.
     ended.then(
-      (ending) => this.#childEnded(pid, sentenceOf(ending), ending.status !== null),
+      (ending) => this.#childEnded(pid, sentenceOf(ending), isByItself(ending)),
       () => undefined,
     )
     this.#isUp = false

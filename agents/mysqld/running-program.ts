@@ -21,6 +21,14 @@ export function sentenceOf({ status, signal }: Ending): Sentence {
   return status === null ? say`was ended by ${signal ?? 'a signal'}` : say`ended with status ${status}`
 }
 
+/** The signals by which a program ends itself: a failed assertion, and what the kernel sends for its own fault. */
+const ownSignals = new Set(['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV'])
+
+/** With a status, or by a fault of its own: nobody killed the program. */
+export function isByItself({ status, signal }: Ending): boolean {
+  return status !== null || ownSignals.has(signal ?? '')
+}
+
 /** From the status that a shell gives: 128 and the signal's number where a signal ended it. */
 export function endingFrom(shellStatus: number): Ending {
   const signal = Object.entries(constants.signals).find(([, number]) => number === shellStatus - 128)?.[0]

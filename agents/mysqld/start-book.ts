@@ -116,7 +116,7 @@ export class StartBook {
 
   /**
    * mysqld ended before it was seen up. Gives what is to be said of that; '' where it was up all the same.
-   * @param byItself with a status: what was killed says nothing of its settings
+   * @param byItself nobody killed mysqld: what was killed says nothing of its settings
    */
   async ended(what: Sentence, byItself: boolean): Promise<Said> {
     const { errorLog } = this.#layout
