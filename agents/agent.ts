@@ -240,9 +240,7 @@ export class Agent implements AgentHandlers {
     const { process, observer, timings, world, clientCertificate, file, volume } = this.#parts
     await this.#restoring.takeUp()
     await this.#rehearsing.removeLeftovers()
-    // A copy was proven, and what it took the place of was still being removed.
-    if (!file.current.unproven) await volume.dropBeside()
-    await volume.setUnusedAside()
+    await volume.setUnusedAside({ needsBeside: file.current.unproven })
     void this.#dropUnused()
     if (process.state === 'dead') await this.#judgeEnding()
     await clientCertificate?.start()

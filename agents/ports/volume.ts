@@ -170,10 +170,11 @@ export interface VolumePort {
   swapIn(from: string): Promise<void>
   /**
    * After an agent that died: a data folder whose place was not taken yet has its place back. A half copy that nobody
-   * can go on with, and a data folder that was still being removed, get names that nobody uses. Only before anybody may
+   * can go on with, and data folders that were still being removed, get names that nobody uses. Only before anybody may
    * copy.
+   * @param needsBeside the data folder that stayed beside may have to take its place again
    */
-  setUnusedAside(): Promise<void>
+  setUnusedAside(of: { readonly needsBeside: boolean }): Promise<void>
   /** Removes what was set aside; resolves to whether there was anything. */
   dropUnused(): Promise<boolean>
   /** As `swapIn`, but the old data folder stays beside. */

@@ -20,11 +20,14 @@ async function aVolume(...folders: readonly string[]) {
   return { path, volume, dataOf: (folder: string) => readFile(join(path, folder, 'mysql.ibd'), 'utf8') }
 }
 
+const whileProven = { needsBeside: false }
+
 describe('After an agent that died', () => {
   it('a half copy and data that were being removed are set aside at once, and removed after that', async () => {
-    const { path, volume, dataOf } = await aVolume('data', 'data.seed', 'data.old')
-    await volume.setUnusedAside()
-    expect((await readdir(path)).toSorted()).toEqual(['data', 'data.old.unused', 'data.seed.unused'])
+    const { path, volume, dataOf } = await aVolume('data', 'data.beside', 'data.seed', 'data.old')
+    await volume.setUnusedAside(whileProven)
+    const aside = ['data.beside.unused', 'data.old.unused', 'data.seed.unused']
+    expect((await readdir(path)).toSorted()).toEqual(['data', ...aside])
     expect(await volume.dropUnused()).toBe(true)
     expect(await readdir(path)).toEqual(['data'])
     expect(await dataOf('data')).toBe('data')
@@ -33,16 +36,16 @@ describe('After an agent that died', () => {
 
   it('what was set aside twice is removed at the next start', async () => {
     const { path, volume } = await aVolume('data', 'data.seed', 'data.seed.unused')
-    await volume.setUnusedAside()
+    await volume.setUnusedAside(whileProven)
     await volume.dropUnused()
-    await volume.setUnusedAside()
+    await volume.setUnusedAside(whileProven)
     await volume.dropUnused()
     expect(await readdir(path)).toEqual(['data'])
   })
 
   it('data whose place nothing took yet have their place again', async () => {
     const { path, volume, dataOf } = await aVolume('data.old', 'data.seed')
-    await volume.setUnusedAside()
+    await volume.setUnusedAside(whileProven)
     await volume.dropUnused()
     expect(await readdir(path)).toEqual(['data'])
     expect(await dataOf('data')).toBe('data.old')
@@ -51,11 +54,11 @@ describe('After an agent that died', () => {
   it('a half copy that the next agent can go on with stays, until nobody does', async () => {
     const { path, volume } = await aVolume('data', 'data.seed')
     await writeFile(join(path, 'data.seed.parts'), '')
-    await volume.setUnusedAside()
+    await volume.setUnusedAside(whileProven)
     expect(await volume.dropUnused()).toBe(false)
     expect((await readdir(path)).toSorted()).toEqual(['data', 'data.seed', 'data.seed.parts'])
     await volume.giveUpHalfCopy()
-    await volume.setUnusedAside()
+    await volume.setUnusedAside(whileProven)
     await volume.dropUnused()
     expect(await readdir(path)).toEqual(['data'])
   })
@@ -67,9 +70,9 @@ describe('After an agent that died', () => {
     expect(await readdir(path)).toEqual(['data'])
   })
 
-  it('what stayed beside is not touched', async () => {
+  it('what may have to take its place again, and what others clear away, is not touched', async () => {
     const { path, volume } = await aVolume('data', 'data.beside', 'data.stream', 'data.rehearsal')
-    await volume.setUnusedAside()
+    await volume.setUnusedAside({ needsBeside: true })
     expect(await volume.dropUnused()).toBe(false)
     expect((await readdir(path)).length).toBe(4)
     expect(existsSync(join(path, 'data.beside'))).toBe(true)

@@ -32,7 +32,7 @@ export function createVolume(config: AgentConfig, wallMs: () => number, disk: Co
   const layout = volumeLayout(config.volume)
   const { dataDir, archiveDir, besideDir, seedDir, seedJournal, oldDir } = layout
   const seedPlace = { folder: seedDir, journal: seedJournal, disk }
-  const unused = [seedDir, oldDir].map((from) => ({ from, to: `${from}.unused` }))
+  const unused = [seedDir, oldDir, besideDir].map((from) => ({ from, to: `${from}.unused` }))
   return {
     syncRelayLogs: () => syncRelayLogs(dataDir),
     readBinlogSet: async () => (await readBinlogSet(dataDir)).set,
@@ -81,11 +81,12 @@ export function createVolume(config: AgentConfig, wallMs: () => number, disk: Co
       await swap(layout, from, oldDir)
       await rm(oldDir, { recursive: true, force: true })
     },
-    async setUnusedAside() {
+    async setUnusedAside({ needsBeside }) {
       if (existsSync(oldDir) && !existsSync(dataDir)) await rename(oldDir, dataDir)
+      const isNeeded = (folder: string) =>
+        folder === seedDir ? existsSync(seedJournal) : folder === besideDir && needsBeside
       for (const { from, to } of unused)
-        if (existsSync(from) && !existsSync(to) && !(from === seedDir && existsSync(seedJournal)))
-          await rename(from, to)
+        if (existsSync(from) && !existsSync(to) && !isNeeded(from)) await rename(from, to)
     },
     async dropUnused() {
       const there = unused.filter(({ to }) => existsSync(to))

@@ -86,7 +86,7 @@ async function agentOn(machine: Machine, store: MemoryStore, life = new Life(), 
   const end = await life.lives(async () => {
     await throwAway.endLeftover()
     await restoring.takeUp()
-    await volume.setUnusedAside()
+    await volume.setUnusedAside({ needsBeside: false })
     await volume.dropUnused()
     if (file.current.restored !== undefined) return
     if (!existsSync(join(path, 'data'))) await emptyData(path)

@@ -137,7 +137,7 @@ it('A restore goes on with the parts that are here, and needs room for the other
     const open = async () => ({ store, key: null })
     const restoring = new Restoring(parts, new Converger(parts, () => undefined), { lineage: 'other', open, throwAway })
     await restoring.takeUp()
-    await volume.setUnusedAside()
+    await volume.setUnusedAside({ needsBeside: false })
     restoring.begin({ ...said, epoch: 1, revision: 0, of: 'shop' })
     await expect.poll(() => parts.copying.progress).toBeNull()
     if (lacksBytes > 0) {
@@ -160,6 +160,6 @@ it.each([
   const parts = await testParts(new ScriptedServer({ ...aServerState(), executed: '' }), { volume })
   await parts.file.update(state)
   await new Restoring(parts, new Converger(parts, () => undefined), null).takeUp()
-  await volume.setUnusedAside()
+  await volume.setUnusedAside({ needsBeside: false })
   expect((await readdir(path)).toSorted()).toEqual(there)
 })

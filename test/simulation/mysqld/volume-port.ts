@@ -43,6 +43,11 @@ export function simulatedVolume(
     next.uuid = ''
     return before
   }
+  const dropBeside = () => {
+    const beside = machine.folders.get('beside')
+    if (beside !== undefined && machine.folder !== undefined) machine.gaveUp(beside, machine.folder)
+    machine.folders.delete('beside')
+  }
   return {
     syncRelayLogs: async () => {
       const folder = folderOf()
@@ -170,7 +175,9 @@ export function simulatedVolume(
       machine.folders.delete(from)
     },
     // Folders take no room in a simulation.
-    setUnusedAside: async () => undefined,
+    setUnusedAside: async ({ needsBeside }) => {
+      if (!needsBeside) dropBeside()
+    },
     dropUnused: async () => false,
     swapBeside: async (from) => {
       await takes()
@@ -185,11 +192,7 @@ export function simulatedVolume(
       machine.folders.set('data', beside)
       machine.folders.delete('beside')
     },
-    dropBeside: async () => {
-      const beside = machine.folders.get('beside')
-      if (beside !== undefined && machine.folder !== undefined) machine.gaveUp(beside, machine.folder)
-      machine.folders.delete('beside')
-    },
+    dropBeside: async () => dropBeside(),
     probe: async () => ({ freeBytes: 1e10, failure: null, detail: '' }),
   }
 }
