@@ -2,12 +2,14 @@ import { say } from '#common/sentence/sentence.ts'
 import type { Watch } from '#common/watch/watch.ts'
 import { heartbeatMsOf } from '#failover/protocol/backup-task.ts'
 import { whyClosed } from '../instance/known.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { leads } from '../instance/stored-state.ts'
 
 /** The watches of an agent come round once a second, and never to the millisecond. */
 const slackMs = 500
+
+type HeartbeatParts = Learner & Pick<Parts, 'changed' | 'file' | 'observer' | 'process' | 'server' | 'world'>
 
 /**
  * Writes the time into a row of the primary, a commit each. So replicas of an idle cluster show a lag, and a restore of
@@ -21,10 +23,10 @@ export class Heartbeat implements Watch {
   /** A heartbeat waits as long as writes wait; others tell of that. */
   readonly deadlineMs = 86_400_000
   readonly failure = { code: 'HeartbeatFailed', sentence: say`the heartbeat was not written` }
-  readonly #parts: Parts
+  readonly #parts: HeartbeatParts
   #begunAtMs = -Infinity
 
-  constructor(parts: Parts) {
+  constructor(parts: HeartbeatParts) {
     this.#parts = parts
   }
 
@@ -56,7 +58,14 @@ export class Heartbeat implements Watch {
 /**
  * Whether any client could write here: the server is the open primary of this epoch, and nobody is about to close it.
  */
-function takesWrites({ file, course, process, observer, guards, pod }: Parts): boolean {
+function takesWrites({
+  file,
+  course,
+  process,
+  observer,
+  guards,
+  pod,
+}: Pick<Parts, 'course' | 'file' | 'guards' | 'observer' | 'pod' | 'process'>): boolean {
   const { server } = observer
   const isOpen = server !== null && !server.readOnly && !server.offlineMode
   const isToStay = whyClosed(guards) === null && pod.termination === null && !file.current.seeding

@@ -12,7 +12,7 @@ import type { Watch } from '#common/watch/watch.ts'
 import type { BackupTask } from '#failover/protocol/backup-task.ts'
 import { backupFolderOf } from '#failover/protocol/backup-store.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoresPort } from '../ports/backup-port.ts'
 import { withinDeadline } from './deadline.ts'
@@ -34,6 +34,8 @@ interface Sweeping {
   readonly signal: AbortSignal
 }
 
+type RetentionWatchParts = Learner & Pick<Parts, 'config' | 'file' | 'notices' | 'world'>
+
 /**
  * Deletes from the store what retention leaves, after each new backup and a few times a day. No word of a manager is
  * needed: the deletions follow from the store and the rule alone. So a run that died goes on by itself, and two runs
@@ -43,7 +45,7 @@ interface Sweeping {
 export class RetentionWatch implements Watch {
   readonly name = 'backups that need not stay'
   readonly deadlineMs = deadlineMs
-  readonly #parts: Parts
+  readonly #parts: RetentionWatchParts
   readonly #port: StoresPort | null
   /** The newest whole backup at the last time. */
   #sweptFor: string | null = null
@@ -51,7 +53,7 @@ export class RetentionWatch implements Watch {
   #trouble = ''
   readonly #runs = new StandingRuns()
 
-  constructor(parts: Parts, port: StoresPort | null) {
+  constructor(parts: RetentionWatchParts, port: StoresPort | null) {
     this.#parts = parts
     this.#port = port
   }

@@ -16,7 +16,7 @@ import { isMissing } from '#object-store/missing-object.ts'
 import type { ObjectStore, StoredObject } from '#object-store/object-store.ts'
 import { shownGtids, type BackupsSeen } from '#topology/snapshot/copies.ts'
 import type { StoreSeen } from '../instance/known.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import type { StoresPort } from '../ports/backup-port.ts'
 import { withinDeadline } from './deadline.ts'
@@ -49,6 +49,8 @@ interface ReadNewest {
 
 const nothing: Found = { whole: 0, leftovers: 0, begun: null, newest: null, verified: null, sentence: '' }
 
+type StoreWatchParts = Learner & Pick<Parts, 'changed' | 'config' | 'file' | 'notices' | 'world'>
+
 /**
  * Looks at the store of backups while this instance is primary: what is whole there, what was verified, and what was
  * begun last. The manager decides by that when a backup is due, and people see that in the topology. The looks are
@@ -56,7 +58,7 @@ const nothing: Found = { whole: 0, leftovers: 0, begun: null, newest: null, veri
  */
 export class StoreWatch implements Watch {
   readonly name = 'the store of backups'
-  readonly #parts: Parts
+  readonly #parts: StoreWatchParts
   readonly #port: StoresPort | null
   #lastAtMs = -Infinity
   #failures = 0
@@ -65,7 +67,7 @@ export class StoreWatch implements Watch {
   /** A manifest is never changed: the newest manifest of this store is read once. */
   #newest: { readonly store: string; readonly read: ReadNewest } | null = null
 
-  constructor(parts: Parts, port: StoresPort | null) {
+  constructor(parts: StoreWatchParts, port: StoresPort | null) {
     this.#parts = parts
     this.#port = port
   }

@@ -2,7 +2,7 @@ import { unlessLate } from '#common/ports/unless-late.ts'
 import { say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { lifeOf } from '../instance/life.ts'
 import { describeError } from '#common/errors/errors.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { keepUnsettled, type DoubtParts } from './unsettled.ts'
 import type { Ending } from '../ports/volume.ts'
@@ -51,6 +51,9 @@ async function keepTail(
   }
 }
 
+type SilenceWatchParts = Learner &
+  Pick<Parts, 'answersAlone' | 'changed' | 'file' | 'notices' | 'process' | 'timings' | 'volume' | 'world'>
+
 /**
  * The same while its process lives. A server that does not answer any more, or is stopped, may be shutting down by
  * another hand, which takes seconds and acknowledges what waits. So no silence is shown that began or went on after the
@@ -59,14 +62,14 @@ async function keepTail(
  * shutdown is cut short: what it acknowledged is in its binlog, and clients wait for a primary.
  */
 export class SilenceWatch {
-  readonly #parts: Parts
+  readonly #parts: SilenceWatchParts
   #looking = false
   #again = false
   /** A disk that answers nothing is asked once: calls that hang take the threads by which names are looked up, too. */
   #hanging: Promise<Ending> | null = null
   #glances = 0
 
-  constructor(parts: Parts) {
+  constructor(parts: SilenceWatchParts) {
     this.#parts = parts
   }
 

@@ -7,6 +7,8 @@ import { ownMember } from '#topology/group/majority.ts'
 /** A primary that answers nothing again so soon is left to the group, and for a person to look at. */
 const betweenMs = 300_000
 
+type FrozenWatchParts = Pick<Parts, 'config' | 'notices' | 'observer' | 'process' | 'timings' | 'world'>
+
 /**
  * Ends a mysqld that can do nothing for its group while the others are a majority: a member that was stopped (SIGSTOP),
  * and a primary that answers neither its agent nor a write. The group elects without a dead member sooner than it gives
@@ -17,12 +19,12 @@ const betweenMs = 300_000
 export class FrozenWatch implements Watch {
   readonly name = 'a member that is frozen'
   readonly failure = { code: 'HungServer', sentence: say`mysqld is frozen and could not be ended` }
-  readonly #parts: Parts
+  readonly #parts: FrozenWatchParts
   #endedAtMs = -Infinity
   #electing = false
   #electedAtMs = -Infinity
 
-  constructor(parts: Parts) {
+  constructor(parts: FrozenWatchParts) {
     this.#parts = parts
   }
 

@@ -7,15 +7,17 @@ import { unappliedOf } from '#topology/snapshot/holdings.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import { writesHere } from './single-primary.ts'
 
+type GroupLockNeedsParts = Pick<Parts, 'file' | 'guards' | 'observer' | 'process' | 'server' | 'timings'>
+
 /**
  * A new primary of the group applies first what it received before, and keeps clients waiting for that. A client of a
  * secondary may hold what is written there: `LOCK TABLES … READ` of a dump, a global read lock, rows read `FOR UPDATE`.
  */
 export class GroupLockNeeds implements LockNeeds {
   readonly purpose = say`the new primary needs that lock to apply what clients were told is written`
-  readonly #parts: Parts
+  readonly #parts: GroupLockNeedsParts
 
-  constructor(parts: Parts) {
+  constructor(parts: GroupLockNeedsParts) {
     this.#parts = parts
   }
 

@@ -22,16 +22,18 @@ function isLeader(assignment: Assignment, ownUuid: string): (member: GroupMember
     sourceUuid === '' ? host === source.host && port === source.port : uuid === sourceUuid
 }
 
+type SinglePrimaryWatchParts = Pick<Parts, 'config' | 'file' | 'notices' | 'observer' | 'process' | 'server' | 'world'>
+
 /**
  * A person has the group be in multi-primary mode by a function. Several write then, and nobody joins who expects one
  * primary. The member that is to go on alone has the group switch back; the others close themselves at once.
  */
 export class SinglePrimaryWatch implements Watch {
   readonly name = 'a group in multi-primary mode'
-  readonly #parts: Parts
+  readonly #parts: SinglePrimaryWatchParts
   #notBeforeMs = -Infinity
 
-  constructor(parts: Parts) {
+  constructor(parts: SinglePrimaryWatchParts) {
     this.#parts = parts
   }
 

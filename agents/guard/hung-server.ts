@@ -6,6 +6,11 @@ import type { Parts } from '../instance/parts.ts'
 /** A server that hangs again is left for a person to look at, for so long. */
 const betweenMs = 300_000
 
+type HungServerWatchParts = Pick<
+  Parts,
+  'config' | 'file' | 'notices' | 'observer' | 'process' | 'timings' | 'told' | 'world'
+>
+
 /**
  * Ends a mysqld that runs and has answered nothing for half a minute; the converger starts it again. A replica that
  * hangs (two statements that wait for each other are enough) acknowledges nothing and never comes back by itself. A
@@ -17,10 +22,10 @@ const betweenMs = 300_000
 export class HungServerWatch implements Watch {
   readonly name = 'a server that hangs'
   readonly failure = { code: 'HungServer', sentence: say`mysqld hangs and could not be ended` }
-  readonly #parts: Parts
+  readonly #parts: HungServerWatchParts
   #endedAtMs = -Infinity
 
-  constructor(parts: Parts) {
+  constructor(parts: HungServerWatchParts) {
     this.#parts = parts
   }
 

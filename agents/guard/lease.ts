@@ -5,10 +5,13 @@ import { salvages } from '#failover/protocol/mode-name.ts'
 import { closesWithinMs, silentPeersMs, unheardLeaderMs } from '#failover/protocol/timings.ts'
 import type { Timer } from '#common/ports/ports.ts'
 import { whyClosed } from '../instance/known.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { isDown } from '../ports/process.ts'
 import { leads } from '../instance/stored-state.ts'
+
+type LeaseParts = Learner &
+  Pick<Parts, 'config' | 'file' | 'notices' | 'observer' | 'process' | 'timings' | 'transport' | 'world'>
 
 /**
  * The primary's lease (docs/why/safety.md, "A manager outage alone stops nothing"): it stays writable while, within the
@@ -17,7 +20,7 @@ import { leads } from '../instance/stored-state.ts'
  * it *asked*, on the monotonic clock. Run out, the primary fences itself.
  */
 export class Lease {
-  readonly #parts: Parts
+  readonly #parts: LeaseParts
   readonly #wake: () => void
   #timer: Timer | null = null
   #question = 0
@@ -38,7 +41,7 @@ export class Lease {
    */
   #asksUntilMs: number | null = null
 
-  constructor(parts: Parts, wake: () => void) {
+  constructor(parts: LeaseParts, wake: () => void) {
     this.#parts = parts
     this.#wake = wake
     this.#tickedAtMs = parts.world.clock.monotonicMs()

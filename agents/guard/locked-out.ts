@@ -7,6 +7,11 @@ const patienceMs = { replica: 2_000, primary: 8_000 } as const
 /** Statements at a start that do not help are not tried again at once. */
 const betweenMs = 60_000
 
+type LockedOutWatchParts = Pick<
+  Parts,
+  'config' | 'file' | 'notices' | 'observer' | 'pod' | 'process' | 'server' | 'world'
+>
+
 /**
  * A server that refuses its own agent, with no session open from before: its accounts were taken away, or it takes
  * logins only with a compression that agents do not speak, and mysqld or the agent was started since. Nobody can put
@@ -16,13 +21,13 @@ const betweenMs = 60_000
 export class LockedOutWatch implements Watch {
   readonly name = 'a server that refuses its agent'
   readonly failure = { code: 'HungServer', sentence: say`mysqld hangs and could not be ended` }
-  readonly #parts: Parts
+  readonly #parts: LockedOutWatchParts
   #sinceMs: number | null = null
   #endedAtMs = -Infinity
   /** Nothing is left of a start that made accounts, of an earlier agent's either. */
   #isTidy = false
 
-  constructor(parts: Parts) {
+  constructor(parts: LockedOutWatchParts) {
     this.#parts = parts
   }
 

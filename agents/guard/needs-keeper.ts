@@ -5,7 +5,7 @@ import { counted } from '#common/text/words.ts'
 import type { Lack } from '#topology/snapshot/observation.ts'
 import { letAccountsChange } from '../instance/account-changes.ts'
 import { leadingOf, lifeOf } from '../instance/life.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 import { agentPutsRight } from '../ports/server.ts'
 import { isPromised, leads } from '../instance/stored-state.ts'
@@ -22,6 +22,9 @@ interface Beside {
   readonly schemaIsNew: () => void
 }
 
+type NeedsKeeperParts = Learner &
+  Pick<Parts, 'changed' | 'file' | 'notices' | 'observer' | 'process' | 'server' | 'world'>
+
 /**
  * Looks, while all is well, at what a failover, a copy or the next start of mysqld rests upon, and puts right what a
  * hand took away, through the sessions that are open. The schema is replicated by an open primary, so that its replicas
@@ -30,13 +33,13 @@ interface Beside {
 export class NeedsKeeper implements Watch {
   readonly name = 'what failovers rest upon'
   readonly failure = { code: 'NeedsUnknown', sentence: say`the needs of failovers could not be looked at` }
-  readonly #parts: Parts
+  readonly #parts: NeedsKeeperParts
   readonly #beside: Beside
   #dueAtMs = -Infinity
   /** By the last look: then it is opened for accounts. */
   #isServerLacking = false
 
-  constructor(parts: Parts, beside: Beside) {
+  constructor(parts: NeedsKeeperParts, beside: Beside) {
     this.#parts = parts
     this.#beside = beside
   }

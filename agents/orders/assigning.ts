@@ -8,7 +8,11 @@ import type { Parts } from '../instance/parts.ts'
 import { notedNow, type StoredState } from '../instance/stored-state.ts'
 
 /** Stores an assignment and makes a first pass at it. Peers, gates and source are exactly what it says. */
-export async function obeyAssignment(parts: Parts, converger: Converger, order: Assignment): Promise<void> {
+export async function obeyAssignment(
+  parts: Learner & Pick<Parts, 'changed' | 'file' | 'firstIncarnation' | 'notices' | 'observer' | 'run' | 'volume'>,
+  converger: Converger,
+  order: Assignment,
+): Promise<void> {
   const { file, observer, changed } = parts
   const now = file.current.assignment
   const isNew = now?.epoch !== order.epoch || now.role !== order.role

@@ -1,4 +1,4 @@
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import type { FetchOrder } from '#failover/protocol/order.ts'
@@ -10,7 +10,10 @@ import type { Parts } from '../instance/parts.ts'
  * Fetches, under a promise and an intent, what this member lacks before a commit: it follows `from` without semi-sync
  * until `until` is held, then stops and reports again. `checkOrder` has passed.
  */
-export async function fetchMissing(parts: Parts, order: FetchOrder): Promise<void> {
+export async function fetchMissing(
+  parts: Learner & Pick<Parts, 'config' | 'file' | 'notices' | 'replicationPassword' | 'server' | 'tail' | 'volume'>,
+  order: FetchOrder,
+): Promise<void> {
   const { server, file, volume, config, replicationPassword } = parts
   await file.update({ revision: order.revision, stoppedInOrder: false })
   learn(parts, { fact: 'fetchBegan' })

@@ -4,7 +4,7 @@ import type { Watches } from '#common/watch/watches.ts'
 import type { Converger } from '../converge/converger.ts'
 import { isLeaving, isRestarting } from '../instance/leaving.ts'
 import { isDown } from '../ports/process.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import type { Parts } from '../instance/parts.ts'
 
 /** What tells that this instance is to end, and is told that it has: the launcher of its pod. */
@@ -31,6 +31,9 @@ const stays: Readonly<Record<Reason, Sentence>> = {
   restarts: say`mysqld has stopped, and starts again`,
 }
 
+type TerminationParts = Learner &
+  Pick<Parts, 'changed' | 'file' | 'notices' | 'process' | 'server' | 'volume' | 'world'>
+
 /**
  * Ends the instance when its pod is told to end, or a caller wants the instance to leave its cluster. The observation
  * says so, and the manager moves the primary elsewhere and takes a replica out of the sync set, or a member out of its
@@ -42,7 +45,7 @@ const stays: Readonly<Record<Reason, Sentence>> = {
 export class Termination implements Watch {
   readonly name = 'whether the instance is to end'
   readonly failure = { code: 'Terminating', sentence: say`this instance could not be ended` }
-  readonly #parts: Parts
+  readonly #parts: TerminationParts
   readonly #converger: Converger
   readonly #port: TerminationPort | null
   #isWatched = false
@@ -55,7 +58,7 @@ export class Termination implements Watch {
   #stoppingSinceMs = 0
 
   /** @param port null where nobody ends the pod */
-  constructor(parts: Parts, converger: Converger, port: TerminationPort | null) {
+  constructor(parts: TerminationParts, converger: Converger, port: TerminationPort | null) {
     this.#parts = parts
     this.#converger = converger
     this.#port = port

@@ -1,6 +1,6 @@
 import { say } from '#common/sentence/sentence.ts'
 import { hasStatementThatWaits, sentenceAbout, type LockNeeds } from '../guard/lock-watch.ts'
-import { learn } from '../instance/learn.ts'
+import { learn, type Learner } from '../instance/learn.ts'
 import { leadingOf, lifeOf } from '../instance/life.ts'
 import { isCounted } from './acknowledgers.ts'
 import { whyClosed } from '../instance/known.ts'
@@ -9,6 +9,9 @@ import type { Blocker } from '../ports/server.ts'
 import { leads } from '../instance/stored-state.ts'
 import { keepUnsettled } from '../doubts/unsettled.ts'
 
+type SemisyncLockNeedsParts = Learner &
+  Pick<Parts, 'file' | 'notices' | 'observer' | 'process' | 'server' | 'timings' | 'world'>
+
 /**
  * A gate's `ALTER USER`, the marker and a replica's login can stand behind locks of others, and those may wait
  * themselves for the acknowledgement that only the gate brings: a backup's `FLUSH TABLES WITH READ LOCK` behind writes
@@ -16,9 +19,9 @@ import { keepUnsettled } from '../doubts/unsettled.ts'
  */
 export class SemisyncLockNeeds implements LockNeeds {
   readonly purpose = say`the primary needs that lock for writes that are safe`
-  readonly #parts: Parts
+  readonly #parts: SemisyncLockNeedsParts
 
-  constructor(parts: Parts) {
+  constructor(parts: SemisyncLockNeedsParts) {
     this.#parts = parts
   }
 

@@ -36,7 +36,7 @@ export interface Seed {
  * Throws `REGENT_REFUSED` before anything is downloaded.
  */
 export async function seedFromBackup(
-  parts: Parts,
+  parts: Pick<Parts, 'config' | 'observer' | 'volume' | 'world'>,
   port: BackupPort | null,
   from: SeedFromBackup,
   { signal, progress }: Tools,
