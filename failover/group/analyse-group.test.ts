@@ -176,6 +176,23 @@ const cases: Readonly<Record<string, { readonly given: GroupSituation; readonly 
       'DeadPrimary critical shop-0: primary shop-0 is dead: its mysqld is dead for 12 ms; the group made shop-1 primary in its place',
     ],
   },
+  'the primary died, and the new one, which comes before that one, is still closed': {
+    given: {
+      record: { epoch: 2, primary: 'shop-1@volume-1', syncSet: ['shop-0@volume-0', 'shop-2@volume-2'] },
+      sees: { ...all(without1), 'shop-1': outsideGroup() },
+      views: {
+        'shop-0': {
+          server: { readOnly: true, superReadOnly: true },
+          converged: { revision, done: false, sentence: 'elected by the group: it applies what it received' },
+        },
+        'shop-1': deadServer,
+      },
+    },
+    findings: [
+      'DeadPrimary critical shop-1: primary shop-1 is dead: its mysqld is dead for 12 ms; the group made shop-0 primary in its place',
+      'NoWritablePrimary critical shop-0: primary shop-0 takes no writes: read_only, super_read_only are on; its agent: elected by the group: it applies what it received',
+    ],
+  },
   'the primary froze, and the record has not followed the group yet': {
     given: { sees: led1, views: { 'shop-0': { process: 'stopped', processSinceMs: 1_300 }, ...opened1 } },
     findings: [

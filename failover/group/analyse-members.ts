@@ -27,12 +27,15 @@ interface Known extends AnalysisInput {
 }
 
 /**
- * What is wrong with each member, and with each instance that is no member. A member that is to leave may be missing.
+ * What is wrong with each member, and with each instance that is no member. The primary of the record comes first: a
+ * failover and its hooks are told by the loss of that one. A member that is to leave may be missing.
  */
 export function analyseMembers(group: GroupView, record: ClusterRecord, within: AnalysisInput): readonly Analysis[] {
   const known: Known = { ...within, group, record }
   const leaving = record.leaving.map(instanceOf)
+  const primary = instanceOf(record.primary)
   return within.snapshot.instances
+    .toSorted((left, right) => Number(right.name === primary) - Number(left.name === primary))
     .filter(({ name }) => !leaving.includes(name))
     .flatMap((view) => {
       if (group.forks.includes(view.name)) return [inFork(view)]
