@@ -1,5 +1,6 @@
 import { networkInterfaces } from 'node:os'
 import { runCommand } from '#common/process/run-command.ts'
+import { claimPort } from './free-port.ts'
 
 /** Where the test itself runs, and with it the manager and the command line. */
 export const here = 'here'
@@ -43,7 +44,7 @@ export class Namespaces {
   /** So many machines of these names, and `here`, all of which reach each other. */
   static async create(names: readonly string[]): Promise<Namespaces> {
     const id = `regent${process.pid}`
-    const network = freeNetwork()
+    const network = await freeNetwork()
     const hosts = new Map(
       [here, ...names].map((name, at) => [
         name,
@@ -152,13 +153,15 @@ export class Namespaces {
 }
 
 /**
- * Of the range that is set aside for measuring network devices (RFC 2544), a part that this machine has no address in.
+ * Of the range that is set aside for measuring network devices (RFC 2544), a part that this machine has no address in,
+ * and that no other test is given.
  */
-function freeNetwork(): string {
+async function freeNetwork(): Promise<string> {
   const taken = Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address))
   for (;;) {
-    const network = `198.18.${Math.floor(Math.random() * 256)}`
-    if (!taken.some((address) => address.startsWith(`${network}.`))) return network
+    const part = Math.floor(Math.random() * 256)
+    if (!taken.some((address) => address.startsWith(`198.18.${part}.`)) && (await claimPort(`127.25.${part}.1`, 9_397)))
+      return `198.18.${part}`
   }
 }
 
