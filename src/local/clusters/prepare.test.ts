@@ -65,6 +65,19 @@ describe('a new local cluster', () => {
     expect(await readSecret(layout.clientPassword)).toBe(passwordFor('kept from before', 'client'))
   })
 
+  test('that could not be written down leaves a folder in which the next attempt begins anew, with the secret of before', async () => {
+    const order = await wanted()
+    const layout = layoutOf(order.dir)
+    await mkdir(layout.secrets, { recursive: true })
+    await writeFile(layout.accountSecret, 'kept from before\n')
+    const unwritable = { toJSON: () => expect.fail('no space left on device') }
+    await expect(createCluster({ ...order, mysql: unwritable as never })).rejects.toThrow('no space left on device')
+    expect(await filesBelow(order.dir)).toEqual([layout.accountSecret])
+    const { claim } = await createCluster(order)
+    onTestFinished(() => claim.release())
+    expect(await readSecret(layout.clientPassword)).toBe(passwordFor('kept from before', 'client'))
+  })
+
   test.each<readonly [string, (order: NewCluster) => Promise<Partial<NewCluster>>, RegExp]>([
     [
       'its folder holds secrets other than that of all passwords',

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { access, mkdir, readdir, stat, statfs } from 'node:fs/promises'
+import { access, mkdir, readdir, rm, stat, statfs } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import type { ClusterSpec } from '#failover/protocol/spec.ts'
 import { RegentError } from '#common/errors/errors.ts'
@@ -32,7 +32,7 @@ import { isAlive } from '#common/process/process-stat.ts'
 import { ensureSecrets } from '../folder/secrets.ts'
 import { writeSpec } from '../folder/spec-file.ts'
 import { replaceJson } from '../files/durable-file.ts'
-import { agentConfigPath, layoutOf, stateHome, volumeOf, type StateLayout } from '../folder/state-layout.ts'
+import { agentConfigPath, layoutOf, ownEntries, stateHome, volumeOf, type StateLayout } from '../folder/state-layout.ts'
 
 /** A Unix socket's path may have 107 bytes, and the server keeps one on every volume. */
 const longestSocketPath = 107
@@ -103,9 +103,7 @@ export async function createCluster(wanted: NewCluster): Promise<PreparedCluster
       ...(wanted.far ? { far: true as const } : {}),
     }
     await requireFreeRouter(cluster)
-    for (const [ordinal, { config }] of (wanted.far ?? []).entries())
-      await writeFarConfig(layout, instances[ordinal], config)
-    await writeState(layout, cluster, wanted.spec)
+    await writeNewState(layout, cluster, wanted)
     return { cluster, claim }
   } catch (error) {
     await claim.release()
@@ -165,6 +163,27 @@ async function writeFarConfig(layout: StateLayout, instance: LocalInstance | und
   if (instance === undefined) return
   await mkdir(instance.volume, { recursive: true, mode: 0o700 })
   await replaceJson(agentConfigPath(layout, instance.name), { far: { ...far, agentHost: instance.agentAddress } })
+}
+
+/**
+ * A folder that is half made (a full disk) would be refused as one that is not empty: what was written is removed, but
+ * for the secret, which may be of an earlier cluster.
+ */
+async function writeNewState(
+  layout: StateLayout,
+  cluster: LocalCluster,
+  { spec, far = [] }: NewCluster,
+): Promise<void> {
+  try {
+    for (const [ordinal, { config }] of far.entries()) await writeFarConfig(layout, cluster.instances[ordinal], config)
+    await writeState(layout, cluster, spec)
+  } catch (error) {
+    const { apiToken, agentToken, clientPassword, adminPassword } = layout
+    const others = ownEntries(layout).filter((entry) => entry !== layout.secrets)
+    for (const entry of [...others, apiToken, agentToken, clientPassword, adminPassword])
+      await rm(entry, { recursive: true, force: true })
+    throw error
+  }
 }
 
 async function writeState(layout: StateLayout, cluster: LocalCluster, spec: ClusterSpec): Promise<void> {
