@@ -151,7 +151,8 @@ describe('a new local cluster', () => {
   })
 
   test('does not come back where another program has an address of its own, and no option is named that would be refused', async () => {
-    const order = { ...(await wanted()), router: { haproxy: ['haproxy'], settings: {} } }
+    const orchestrator = { port: await freePort(), hosts: 'address' } as const
+    const order = { ...(await wanted()), orchestrator, router: { haproxy: ['haproxy'], settings: {} } }
     const { cluster, claim } = await createCluster(order)
     await claim.release()
     const [first] = cluster.instances
@@ -163,6 +164,7 @@ describe('a new local cluster', () => {
         /wanted for instance shop-0, is taken or no address of this machine; end what listens/,
       ],
       [host, writePort, /wanted for the router of shop, is taken; end what listens there, or say --no-router/],
+      ['127.0.0.1', orchestrator.port, /is taken; choose another port with --orchestrator-port/],
     ] as const
     for (const [address, port, message] of places) {
       const server = createServer()

@@ -211,9 +211,11 @@ async function claimPlace(wanted: NewCluster): Promise<{ readonly port: number; 
 }
 
 /** After a supervisor was killed its manager may still listen, and is taken over by the next one. */
-async function requireFreeApiOrOwn(layout: StateLayout, cluster: LocalCluster): Promise<void> {
+async function requireFreeApiOrOwn(layout: StateLayout, { api, orchestrator }: LocalCluster): Promise<void> {
   const manager = (await readBook(layout)).processes['manager']
-  if (manager === undefined || !isAlive(manager)) await requireFreeApi(cluster.api.host, cluster.api.port)
+  if (manager !== undefined && isAlive(manager)) return
+  await requireFreeApi(api.host, api.port)
+  if (orchestrator) await requireFreeApi(apiHost, orchestrator.port, '--orchestrator-port')
 }
 
 /** Agents that survived their supervisor are taken over by the next one, and listen meanwhile. */
