@@ -44,3 +44,22 @@ it('A claim that could not be taken up, because the store was lost again at that
   expect(troubles).toEqual(['', 'Error: the record cannot be read', '', ''])
   await leader.stop()
 })
+
+it('A manager that stops while the store takes the manager for the leader once more resigns after that', async () => {
+  const { promise: slow, resolve: arrives } = Promise.withResolvers<void>()
+  const store = memoryStore()
+  const leader = new Leader({
+    store: { ...store, lead: async (...asked) => (await slow, store.lead(...asked)) },
+    world: realWorld,
+    manager: 'm1',
+    leadershipMs: 60_000,
+    changed: async () => undefined,
+    failed: (error) => expect.fail(String(error)),
+    storeSaid: () => undefined,
+  })
+  leader.start()
+  const stopped = leader.stop()
+  arrives()
+  await stopped
+  expect(await store.lead('m2', 60_000)).toMatchObject({ manager: 'm2' })
+})

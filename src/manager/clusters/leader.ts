@@ -25,6 +25,8 @@ export class Leader {
   /** What was told last, taken up or not. */
   #told = false
   #untilMs = 0
+  /** The last question for the lead; never rejects. */
+  #claim: Promise<void> | undefined
 
   constructor(options: LeaderOptions) {
     this.#options = options
@@ -43,26 +45,32 @@ export class Leader {
   async stop(): Promise<void> {
     this.#timer?.cancel()
     this.#timer = null
-    if (this.#leads)
+    // A claim that arrives after the resignation would keep every manager from leading for as long as a lease lasts.
+    await this.#claim
+    if (this.#options.world.clock.monotonicMs() < this.#untilMs)
       await this.#options.store.resign(this.#options.manager).catch((error: unknown) => this.#options.failed(error))
   }
 
   readonly #renew = oneAtATime(
     async () => {
-      const { store, world, manager, leadershipMs, failed, storeSaid } = this.#options
-      const askedMs = world.clock.monotonicMs()
-      try {
-        const leadership = await store.lead(manager, leadershipMs)
-        if (leadership) this.#untilMs = askedMs + leadershipMs
-        storeSaid('')
-      } catch (error) {
-        failed(error)
-        storeSaid(describeError(error))
-      }
-      await this.#tell(world.clock.monotonicMs() < this.#untilMs)
+      await (this.#claim = this.#claimed())
+      await this.#tell(this.#options.world.clock.monotonicMs() < this.#untilMs)
     },
     (error) => this.#options.failed(error),
   )
+
+  async #claimed(): Promise<void> {
+    const { store, world, manager, leadershipMs, failed, storeSaid } = this.#options
+    const askedMs = world.clock.monotonicMs()
+    try {
+      const leadership = await store.lead(manager, leadershipMs)
+      if (leadership) this.#untilMs = askedMs + leadershipMs
+      storeSaid('')
+    } catch (error) {
+      failed(error)
+      storeSaid(describeError(error))
+    }
+  }
 
   async #tell(leads: boolean): Promise<void> {
     if (this.#timer === null || (leads === this.#leads && leads === this.#told)) return
