@@ -299,7 +299,7 @@ describe('the command line', () => {
     expect(await regent(['switchover', 'demo'], { ...env, REGENT_API: refusing })).toEqual({
       code: 1,
       out: '',
-      err: 'error: demo-2 is not in the sync set\n  Ask again once the reason in the message is gone: regent explain shows when, and what ends it.\n  REGENT_REFUSED',
+      err: 'error: demo-2 is not in the sync set\n  Ask again once the reason in the message is gone.\n  REGENT_REFUSED',
     })
     const detail = 'the cluster is paused (upgrade); regent resume first'
     const paused = await httpServer(() => ({

@@ -121,7 +121,7 @@ export const catalogue = {
   REGENT_REFUSED: {
     status: 409,
     title: 'Not possible in the present state',
-    remedy: say`Ask again once the reason in the message is gone: ${command('explain')} shows when, and what ends it.`,
+    remedy: 'Ask again once the reason in the message is gone.',
   },
   REGENT_TIMED_OUT: {
     status: 504,

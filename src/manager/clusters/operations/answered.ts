@@ -3,7 +3,7 @@ import { RegentError } from '#common/errors/errors.ts'
 import { reported, say, type Sayable } from '#common/sentence/sentence.ts'
 import type { Request } from '#failover/judge/situation.ts'
 import type { EndedRecovery } from '#manager/loop/books/recovery-book.ts'
-import type { OperatedCluster } from './asking.ts'
+import { askAgain, type OperatedCluster } from './asking.ts'
 
 /** How long an operation that has no deadline of its own is waited for. */
 export const patienceMs = 30_000
@@ -36,9 +36,9 @@ export function resultOf(
   if (recovery === undefined)
     throw new RegentError('REGENT_TIMED_OUT', say`${what} has not ended in time: ${loop.decision?.sentence ?? ''}`)
   if (recovery.outcome === 'succeeded') return { sentence: recovery.sentence, recovery: recovery.id }
-  throw new RegentError(
-    recovery.timedOut ? 'REGENT_TIMED_OUT' : 'REGENT_REFUSED',
-    say`${reported(recovery.sentence)} (recovery ${recovery.id})`,
-    recovery.namesCommand ? { remedy: '' } : {},
-  )
+  const said = say`${reported(recovery.sentence)} (recovery ${recovery.id})`
+  const named = recovery.namesCommand ? { remedy: '' } : {}
+  throw recovery.timedOut
+    ? new RegentError('REGENT_TIMED_OUT', said, named)
+    : new RegentError('REGENT_REFUSED', said, { remedy: askAgain(loop.input().place), ...named })
 }

@@ -1,4 +1,4 @@
-import { printed, say, text, type Sentence, typedFor } from '#common/sentence/sentence.ts'
+import { command, printed, say, text, type Sentence, typedFor } from '#common/sentence/sentence.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import type { Platform } from '#common/ports/platform.ts'
 import type { Transport, World } from '#common/ports/ports.ts'
@@ -22,6 +22,12 @@ export interface OperatedCluster {
   declined(sentence: string): void
 }
 
+/** What to do about a refusal that names no command. */
+export function askAgain(place: DecisionInput['place']): string {
+  const words = say`Ask again once the reason in the message is gone: ${command('explain')} shows when, and what ends it.`
+  return printed(words, place)
+}
+
 /** A request of a person, and the cluster as it is when the request comes. */
 export class Asking {
   readonly cluster: OperatedCluster
@@ -41,6 +47,7 @@ export class Asking {
       throw new RegentError(
         'REGENT_REFUSED',
         say`cluster ${cluster} has no primary yet: ${this.cluster.loop.decision?.sentence ?? say`it is starting`}`,
+        { remedy: askAgain(this.input.place) },
       )
     return { ...this.input, record }
   }
@@ -72,7 +79,7 @@ export class Asking {
     const whole = this.#withWayOut(sentence)
     const said = typedFor(whole, this.input.place)
     if (!this.#dryRun) this.cluster.declined(String(said))
-    return new RegentError('REGENT_REFUSED', said, whole.namesCommand ? { remedy: '' } : {})
+    return new RegentError('REGENT_REFUSED', said, { remedy: whole.namesCommand ? '' : askAgain(this.input.place) })
   }
 
   /** The sentence, with the commands of the place where the cluster is. */
