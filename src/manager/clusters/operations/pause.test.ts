@@ -16,6 +16,16 @@ it('A pause of a person is ended, and one of the resource by the resource alone,
     })
 })
 
+it('A pause of the resource stays one where a person asks for a pause: by that of a person a resume would promise too much', async () => {
+  const asked = { reason: 'upgrade', dryRun: false }
+  expect(await pausedBy('resource').perform('pause', asked)).toMatchObject({
+    sentence: 'paused already, by the resource: to end that, set spec.paused of MySQLCluster shop to false',
+  })
+  expect(await pausedBy('person').perform('pause', asked)).toMatchObject({
+    sentence: 'paused: nothing is decided automatically; agents keep what is safe',
+  })
+})
+
 it('What waits for the end of a pause names what ends it', async () => {
   const ofReplica = { instance: 'shop-1', dryRun: true }
   for (const [by, cure] of [

@@ -3,14 +3,22 @@ import { endOfPause } from '#failover/flows/resuming.ts'
 import type { Pause } from '#failover/protocol/notes.ts'
 import type { Performer } from './performer.ts'
 
-export const pause: Performer<'pause'> = ({ cluster: { loop, world } }, { reason }) => ({
-  would: { sentence: 'would pause: nothing is decided automatically until resumed' },
-  act: async () => {
-    const paused: Pause = { reason: reason || 'by a person', wallMs: world.clock.wallMs(), by: 'person' }
-    await loop.changeNotes((notes) => ({ ...notes, paused }))
-    return { sentence: 'paused: nothing is decided automatically; agents keep what is safe' }
-  },
-})
+export const pause: Performer<'pause'> = ({ input, cluster: { loop, world } }, { reason }) => {
+  const { paused: before } = input.notes
+  if (before?.by === 'resource') {
+    // A person's pause in that place would be taken for what `resume` ends.
+    const sentence = say`paused already, by the resource: to end that, ${endOfPause(before, input.cluster)}`
+    return { would: { sentence }, act: async () => ({ sentence }) }
+  }
+  return {
+    would: { sentence: 'would pause: nothing is decided automatically until resumed' },
+    act: async () => {
+      const paused: Pause = { reason: reason || 'by a person', wallMs: world.clock.wallMs(), by: 'person' }
+      await loop.changeNotes((notes) => ({ ...notes, paused }))
+      return { sentence: 'paused: nothing is decided automatically; agents keep what is safe' }
+    },
+  }
+}
 
 export const resume: Performer<'resume'> = (asking) => {
   const { input, cluster } = asking
