@@ -58,14 +58,7 @@ export class Heartbeat implements Watch {
 /**
  * Whether any client could write here: the server is the open primary of this epoch, and nobody is about to close it.
  */
-function takesWrites({
-  file,
-  course,
-  process,
-  observer,
-  guards,
-  pod,
-}: Pick<Parts, 'course' | 'file' | 'guards' | 'observer' | 'pod' | 'process'>): boolean {
+function takesWrites({ file, course, process, observer, guards, pod }: HeartbeatParts): boolean {
   const { server } = observer
   const isOpen = server !== null && !server.readOnly && !server.offlineMode
   const isToStay = whyClosed(guards) === null && pod.termination === null && !file.current.seeding

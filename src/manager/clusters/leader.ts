@@ -33,7 +33,12 @@ export class Leader {
   }
 
   get leads(): boolean {
-    return this.#leads && this.#options.world.clock.monotonicMs() < this.#untilMs
+    return this.#leads && this.#holdsTheLead
+  }
+
+  /** By the last claim that the store took. */
+  get #holdsTheLead(): boolean {
+    return this.#options.world.clock.monotonicMs() < this.#untilMs
   }
 
   start(): void {
@@ -47,14 +52,14 @@ export class Leader {
     this.#timer = null
     // A claim that arrives after the resignation would keep every manager from leading for as long as a lease lasts.
     await this.#claim
-    if (this.#options.world.clock.monotonicMs() < this.#untilMs)
+    if (this.#holdsTheLead)
       await this.#options.store.resign(this.#options.manager).catch((error: unknown) => this.#options.failed(error))
   }
 
   readonly #renew = oneAtATime(
     async () => {
       await (this.#claim = this.#claimed())
-      await this.#tell(this.#options.world.clock.monotonicMs() < this.#untilMs)
+      await this.#tell(this.#holdsTheLead)
     },
     (error) => this.#options.failed(error),
   )

@@ -174,10 +174,10 @@ export function simulatedVolume(
       if (before !== undefined && machine.folder !== undefined) machine.gaveUp(before, machine.folder)
       machine.folders.delete(from)
     },
-    // Folders take no room in a simulation.
     setUnusedAside: async ({ needsBeside }) => {
       if (!needsBeside) dropBeside()
     },
+    // Folders take no room in a simulation.
     dropUnused: async () => false,
     swapBeside: async (from) => {
       await takes()
