@@ -38,6 +38,9 @@ topology/gtid
 src/binlog                           topology/gtid
 topology/snapshot                    topology/gtid
 src/object-store
+src/object-store/folder              src/object-store
+src/object-store/s3                  src/object-store
+src/object-store/open                src/object-store src/object-store/{folder,s3}
 src/backup
 src/backup/keys
 src/backup/stream
@@ -51,7 +54,7 @@ failover/protocol                    topology/{analysis,snapshot}
 failover/settings                    failover/protocol topology/snapshot
 src/backup/transfer                  failover/protocol src/backup
                                      src/backup/{archive,keys,objects,restore,retention,stream}
-                                     src/binlog src/object-store topology/gtid
+                                     src/binlog src/object-store src/object-store/{open,s3} topology/gtid
 agents/ports                         failover/protocol src/backup/keys src/object-store topology/{gtid,snapshot}
 agents/sql/dialect
 agents/lifecycle/wire
@@ -157,7 +160,7 @@ src/manager/loop                     failover failover/{judge/*,protocol} src/ma
 src/manager/hooks                    failover/protocol src/manager/loop/hooks
 agents/backup                        agents/{instance,ports} agents/lifecycle/{copy,mysql} failover/protocol
                                      src/backup/{archive,keys,objects,restore,retention,transfer}
-                                     src/object-store topology/snapshot
+                                     src/object-store src/object-store/open topology/snapshot
 agents/backup/archive                agents/{backup,binlog,instance,ports} failover/protocol
                                      src/backup/{archive,objects,transfer} src/object-store topology/{gtid,snapshot}
 agents/backup/rebuild                agents/{backup,binlog,converge,instance,ports} failover/protocol

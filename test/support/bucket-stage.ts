@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ObjectStore } from '#object-store/object-store.ts'
-import type { S3Options } from '#object-store/s3-options.ts'
-import { openS3Store, type S3Patience } from '#object-store/s3-store.ts'
+import type { S3Options } from '#object-store/s3/s3-options.ts'
+import { openS3Store, type S3Patience } from '#object-store/s3/s3-store.ts'
 import { usualLogin, type S3Login } from './s3-server.ts'
 
 /** Short enough for tests, long enough for a busy machine. */

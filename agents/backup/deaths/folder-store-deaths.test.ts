@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { aFolder } from '#agents/backup/testing-backups.ts'
 import { contentOf, inChunks, listed } from '#object-store/contract.ts'
-import { folderDisk, FolderStore, type FolderDisk } from '#object-store/folder-store.ts'
+import { folderDisk, FolderStore, type FolderDisk } from '#object-store/folder/folder-store.ts'
 import { atEachStep, Life } from './testing-life.ts'
 
 /** What is on the disk of a store: the folders as they were synced, with what was synced of their files. */

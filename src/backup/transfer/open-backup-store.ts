@@ -2,8 +2,8 @@ import { described } from '#common/errors/errors.ts'
 import type { BackupSettings } from '#failover/protocol/backup-settings.ts'
 import type { BackupStore } from '#failover/protocol/backup-store.ts'
 import type { ObjectStore } from '#object-store/object-store.ts'
-import type { OpenStoreOptions } from '#object-store/open-store.ts'
-import { requireS3Options } from '#object-store/s3-options.ts'
+import type { OpenStoreOptions } from '#object-store/open/open-store.ts'
+import { requireS3Options } from '#object-store/s3/s3-options.ts'
 import { parseStoreAddress } from '#object-store/store-address.ts'
 import { whyBadSchedule } from '../schedule.ts'
 import { say, type Sentence } from '#common/sentence/sentence.ts'
@@ -11,7 +11,7 @@ import { say, type Sentence } from '#common/sentence/sentence.ts'
 /** Opens the store that a spec or a command names. Rejects as `openStore`. */
 export async function openBackupStore(where: BackupStore): Promise<ObjectStore> {
   // The libraries are loaded on the first use: most processes never open a store, and need not keep them in memory.
-  const { openStore } = await import('#object-store/open-store.ts')
+  const { openStore } = await import('#object-store/open/open-store.ts')
   return openStore(where.address, optionsOf(where))
 }
 

@@ -24,7 +24,7 @@ export const storePlaces = {
   },
 } as const satisfies Readonly<Record<string, StorePlace>>
 
-/** Files in the folder of Secrets. The files of credentials are what `src/object-store/s3-credentials.ts` reads. */
+/** Files in the folder of Secrets. The files of credentials are what `src/object-store/s3/s3-credentials.ts` reads. */
 export const storeFiles = {
   credentials: ['accessKeyId', 'secretAccessKey', 'sessionToken'],
   encryption: 'encryption.key',

@@ -4,7 +4,7 @@ import {
   type DeleteObjectsCommandOutput,
   type S3Client,
 } from '@aws-sdk/client-s3'
-import type { Interruptible } from './object-store.ts'
+import type { Interruptible } from '../object-store.ts'
 import { failureOf, isAboutLock, isUnknownCall, requireAnswer, requireStatus } from './s3-failure.ts'
 import type { S3Requests, Through } from './s3-requests.ts'
 import type { Place } from './s3-upload.ts'

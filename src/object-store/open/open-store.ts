@@ -1,10 +1,10 @@
 import { realWorld } from '#common/ports/real-world.ts'
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
-import { FolderStore } from './folder-store.ts'
-import type { ObjectStore } from './object-store.ts'
-import type { S3Options } from './s3-options.ts'
-import { parseStoreAddress } from './store-address.ts'
+import { FolderStore } from '../folder/folder-store.ts'
+import type { ObjectStore } from '../object-store.ts'
+import type { S3Options } from '../s3/s3-options.ts'
+import { parseStoreAddress } from '../store-address.ts'
 import { Throttle } from './throttle.ts'
 import { throttledStore } from './throttled-store.ts'
 
@@ -29,7 +29,7 @@ export async function openStore(text: string, { s3, bytesPerSecond }: OpenStoreO
 
   async function bucketStore(): Promise<ObjectStore> {
     // The client of S3 is 37 MB of memory: only where a bucket is used.
-    const { openS3Store } = await import('./s3-store.ts')
+    const { openS3Store } = await import('../s3/s3-store.ts')
     return openS3Store(address as Extract<typeof address, { kind: 's3' }>, s3)
   }
 }

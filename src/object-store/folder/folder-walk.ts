@@ -2,8 +2,8 @@ import type { Dirent } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { reasonOf } from './folder-errors.ts'
-import { complaintAboutKey } from './object-key.ts'
-import type { StoredObject } from './object-store.ts'
+import { complaintAboutKey } from '../object-key.ts'
+import type { StoredObject } from '../object-store.ts'
 
 export interface WalkedFile extends StoredObject {
   readonly path: string

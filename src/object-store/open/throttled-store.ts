@@ -1,4 +1,4 @@
-import type { ByteRange, Interruptible, ObjectStore, PutOptions } from './object-store.ts'
+import type { ByteRange, Interruptible, ObjectStore, PutOptions } from '../object-store.ts'
 import type { Throttle } from './throttle.ts'
 
 /** The same store, whose puts share a rate. */

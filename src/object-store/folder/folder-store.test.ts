@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { contentOf, inChunks, itKeepsTheContract, listed } from './contract.ts'
+import { contentOf, inChunks, itKeepsTheContract, listed } from '../contract.ts'
 import { folderDisk, FolderStore } from './folder-store.ts'
 
 let folder: string

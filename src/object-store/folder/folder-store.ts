@@ -4,13 +4,13 @@ import { link, lstat, mkdir, open, realpath, rename, rm, rmdir, stat, unlink, ty
 import { dirname, join } from 'node:path'
 import { writeFully } from '#common/files/write-fully.ts'
 import { syncFolder } from '#common/files/sync-folder.ts'
-import { requireRange } from './byte-range.ts'
+import { requireRange } from '../byte-range.ts'
 import { folderError, reasonOf } from './folder-errors.ts'
 import { filesIn } from './folder-walk.ts'
-import { missingObject } from './missing-object.ts'
-import { requireKey, requireKeyBeginning } from './object-key.ts'
-import type { ByteRange, Interruptible, ObjectStore, PutOptions, StoredObject } from './object-store.ts'
-import { marked, SourceFailure } from './source-failure.ts'
+import { missingObject } from '../missing-object.ts'
+import { requireKey, requireKeyBeginning } from '../object-key.ts'
+import type { ByteRange, Interruptible, ObjectStore, PutOptions, StoredObject } from '../object-store.ts'
+import { marked, SourceFailure } from '../source-failure.ts'
 import { say, type Sayable } from '#common/sentence/sentence.ts'
 
 const chunkBytes = 262_144

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { virtualWorld } from '#common/ports/testing-world.ts'
-import type { ObjectStore } from './object-store.ts'
+import type { ObjectStore } from '../object-store.ts'
 import { Throttle } from './throttle.ts'
 import { throttledStore } from './throttled-store.ts'
 

@@ -12,13 +12,13 @@ import {
 import { RegentError } from '#common/errors/errors.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { compositeSum } from './composite-sum.ts'
-import type { Interruptible, PutOptions } from './object-store.ts'
+import type { Interruptible, PutOptions } from '../object-store.ts'
 import { PartReader, type FilledPart } from './part-reader.ts'
 import { hasRoomFor, partBytes, partPlan, partsHeld, planText, type PartPlan } from './part-plan.ts'
 import { withHeaders } from './s3-client.ts'
 import { requireAnswer } from './s3-failure.ts'
 import { Expected, type S3Requests } from './s3-requests.ts'
-import { marked } from './source-failure.ts'
+import { marked } from '../source-failure.ts'
 
 /** The bucket and the whole key of one object there. */
 export interface Place {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { contentOf, inChunks } from './contract.ts'
+import { contentOf, inChunks } from '../contract.ts'
 import { openStore } from './open-store.ts'
 
 let folder: string
