@@ -58,6 +58,13 @@ export interface Pause {
   readonly by?: 'person' | 'resource'
 }
 
+/** The words of each pause of a resource. Notes of an older Regent tell by these whose a pause is. */
+export const pausedBySpec = 'paused in its resource'
+
+export function pauseOfResource(wallMs: number): Pause {
+  return { reason: pausedBySpec, wallMs, by: 'resource' }
+}
+
 /** Until when an instance may be in trouble without anybody being called, why, and who said so. */
 export interface Downtime {
   readonly instance: InstanceName

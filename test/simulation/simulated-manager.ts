@@ -77,6 +77,7 @@ export class SimulatedManager {
       transport,
       hooks: ports.hooks,
       ended: (matches, timeoutMs) => this.#recoveryThat(matches, timeoutMs),
+      isPausedByResource: () => false,
       declined: (sentence) => said(this.name, sentence),
     })
     this.#leader = new Leader({

@@ -58,6 +58,8 @@ export class ManagedCluster {
   readonly name: string
   readonly loop: ClusterLoop
   readonly operations: Operations
+  /** Whether the resource asks for a pause now, whoever began the pause that there is. */
+  isPausedByResource = false
   readonly #asks: AskDesk
   readonly #ports: LoopPorts
   readonly #log: Logger
@@ -98,6 +100,7 @@ export class ManagedCluster {
       platform: ports.platform,
       transport: ports.transport,
       hooks: ports.hooks,
+      isPausedByResource: () => this.isPausedByResource,
       ended: (matches, timeoutMs) => this.#waitForRecovery(matches, timeoutMs),
       declined: (sentence) => this.#declined(sentence),
     })

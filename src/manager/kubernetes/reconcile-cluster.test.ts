@@ -36,6 +36,19 @@ it('a pause is followed, and its end, while the rest of the spec cannot be broug
   }
 })
 
+it('a pause of a person stays beside one of the resource, whose end does not end that of the person', async () => {
+  const { client, first } = await made()
+  const managed = () => first.set.get(key)
+  await vi.waitFor(() => expect(managed()?.loop.leads).toBe(true), { timeout: 10_000 })
+  const paused = { reason: 'a repair by hand', wallMs: 1, by: 'person' } as const
+  await managed()?.loop.changeNotes((notes) => ({ ...notes, paused }))
+  for (const isPaused of [true, false]) {
+    await client.patch(mysqlClusters, key, { spec: { paused: isPaused } })
+    await first.reconcile()
+    expect([managed()?.loop.notes.paused, managed()?.isPausedByResource]).toEqual([paused, isPaused])
+  }
+})
+
 it('of a cluster that is gone no pod template is remembered', async () => {
   const forget = vi.spyOn(TemplateKeeper.prototype, 'forget')
   onTestFinished(() => forget.mockRestore())

@@ -9,7 +9,7 @@ import { keyOf, keyText } from '#controller-runtime/objects/objects.ts'
 import { whyUnfollowable } from '#kube/admission/cluster-validation.ts'
 import { namesOf } from '#kube/names/names.ts'
 import { mysqlClusters, type MySQLCluster } from '#kube/spec/mysql-cluster.ts'
-import type { Pause } from '#failover/protocol/notes.ts'
+import { pausedBySpec, pauseOfResource, type Pause } from '#failover/protocol/notes.ts'
 import type { ManagedCluster } from '../clusters/managed-cluster.ts'
 import type { KubernetesManagerOptions } from '../options/schema.ts'
 import { checkClientCertificate } from './objects/client-certificate.ts'
@@ -37,7 +37,6 @@ export interface ReconcileClusterParts {
   readonly applied: (cluster: MySQLCluster) => void
 }
 
-const pausedBySpec = 'paused in its resource'
 /** Somebody else makes the Secret, or the notes are being read. */
 const soonMs = 500
 /** Nothing tells of a Secret that somebody else makes, mends or renews. */
@@ -184,13 +183,12 @@ async function chooseImage(
 /**
  * A pause that a person asked for through the API is neither replaced nor ended by a resource that never said anything.
  */
-async function followPause({ loop }: ManagedCluster, { spec }: MySQLCluster, clock: Clock): Promise<void> {
+async function followPause(managed: ManagedCluster, { spec }: MySQLCluster, clock: Clock): Promise<void> {
+  const { loop } = managed
   const { paused } = loop.notes
+  managed.isPausedByResource = spec.paused
   if (spec.paused && paused === null)
-    await loop.changeNotes((notes) => ({
-      ...notes,
-      paused: notes.paused ?? { reason: pausedBySpec, wallMs: clock.wallMs(), by: 'resource' },
-    }))
+    await loop.changeNotes((notes) => ({ ...notes, paused: notes.paused ?? pauseOfResource(clock.wallMs()) }))
   if (!spec.paused && isOfResource(paused))
     await loop.changeNotes((notes) => ({ ...notes, paused: isOfResource(notes.paused) ? null : notes.paused }))
 }

@@ -16,6 +16,8 @@ export interface OperatedCluster {
   readonly platform: Pick<Platform, 'wish' | 'replace'>
   readonly transport: Transport
   readonly hooks: HookPort
+  /** Whether the resource asks for a pause, whoever began the pause that there is. */
+  isPausedByResource(): boolean
   /** Resolves when such a recovery of the cluster ended. */
   ended(matches: (recovery: EndedRecovery) => boolean, timeoutMs: number): Promise<EndedRecovery | undefined>
   /** Something that was asked for is refused, and why. */

@@ -26,6 +26,19 @@ it('A pause of the resource stays one where a person asks for a pause: by that o
   })
 })
 
+it('A pause of a person under one of the resource gives way to that one at once, and a resume says so', async () => {
+  const { notes: before } = aSituation()
+  const paused = { reason: 'why', wallMs: 0, by: 'person' } as const
+  const { operations, notes } = operationsOn({ notes: { ...before, paused }, isPausedByResource: true })
+  const asked = await operations.perform('resume', { dryRun: true })
+  expect(asked.sentence).toMatch(/^would resume, and stay paused by the resource: /)
+  expect(notes().paused).toEqual(paused)
+  expect((await operations.perform('resume', { dryRun: false })).sentence).toBe(
+    'resumed, and still paused by the resource: to end that, set spec.paused of MySQLCluster shop to false',
+  )
+  expect(notes().paused).toMatchObject({ reason: 'paused in its resource', by: 'resource' })
+})
+
 it('What waits for the end of a pause names what ends it', async () => {
   const ofReplica = { instance: 'shop-1', dryRun: true }
   for (const [by, cure] of [

@@ -14,7 +14,7 @@ import { Operations } from './operations.ts'
  * on one that cannot.
  */
 export function operationsOn(
-  given: SituationOverrides,
+  { isPausedByResource = false, ...given }: SituationOverrides & { readonly isPausedByResource?: boolean },
   makesVolumes: boolean | (() => Promise<void>) = true,
   hasRecord = true,
   ended: (
@@ -67,6 +67,7 @@ export function operationsOn(
         },
       },
       hooks: { machine: 'here', run: async (_, told) => (tried.push(told), { isDone: true, said: 'exit 0' }) },
+      isPausedByResource: () => isPausedByResource,
       ended: (matches) => ended(matches, asked.at(-1)?.id ?? ''),
       declined: (sentence) => void declined.push(sentence),
     }),
