@@ -1,11 +1,14 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { realWorld } from '#common/ports/real-world.ts'
+import { say } from '#common/sentence/sentence.ts'
+import { KubeApiError } from '#controller-runtime/client/kube-api-error.ts'
 import { createKubeClient } from '#controller-runtime/client/http-kube-client.ts'
 import { FakeApiServer } from '#controller-runtime/testing-api-server.ts'
 import { mysqlClusters } from '#kube/spec/mysql-cluster.ts'
 import { aCluster } from '#kube/testing.ts'
 import { aManager } from '#test/kube/reconciling.ts'
 import { TemplateKeeper } from './objects/keep-template.ts'
+import { reconcileCluster, type ReconcileClusterParts } from './reconcile-cluster.ts'
 
 const key = { namespace: 'shops', name: 'shop' }
 
@@ -57,6 +60,35 @@ it('of a cluster that is gone no pod template is remembered', async () => {
   await client.delete(mysqlClusters, key)
   await first.reconcile(1)
   expect(forget.mock.calls).toEqual([[key]])
+})
+
+it('What an API server without time keeps from a cluster is told once that has lasted for a minute', async () => {
+  let [nowMs, failure]: [number, KubeApiError | null] = [0, null]
+  const cluster = aCluster({})
+  const told: string[] = []
+  const failing = async () => {
+    if (failure !== null) throw failure
+    return undefined
+  }
+  const parts = {
+    client: { get: failing },
+    clock: { wallMs: () => 0, monotonicMs: () => nowMs },
+    clusters: { get: () => cluster },
+    set: { of: () => undefined, progress: { stuck: () => undefined } },
+    leads: () => true,
+    events: { refused: (_: object, trouble: string) => void told.push(trouble) },
+    applied: () => undefined,
+  } as unknown as ReconcileClusterParts
+  const reconcile = reconcileCluster(parts)
+  const tried = async (atMs: number, status: number) => {
+    nowMs = atMs
+    failure = new KubeApiError(say`too many requests`, { status })
+    await expect(reconcile({ namespace: 'shops', name: 'shop' }, new AbortController().signal)).rejects.toBe(failure)
+  }
+  for (const atMs of [0, 59_999]) await tried(atMs, 429)
+  expect(told).toEqual([])
+  await tried(60_000, 503)
+  expect(told).toEqual(['too many requests'])
 })
 
 /** A manager that begins beside a spec for which it changes no pod. */

@@ -22,6 +22,7 @@ import {
 import type { ClusterEvents } from './status/cluster-events.ts'
 import type { ClusterSet } from './loops/cluster-set.ts'
 import { rotatePasswords } from './objects/rotate-passwords.ts'
+import { LastingTroubles } from './objects/lasting-troubles.ts'
 import { keepRouterAuthority } from './objects/router-authority.ts'
 
 export interface ReconcileClusterParts {
@@ -53,10 +54,12 @@ const monitoredMs = 600_000
  */
 export function reconcileCluster(parts: ReconcileClusterParts): Reconcile {
   const { clusters, set, leads, events, applied } = parts
+  const lasting = new LastingTroubles(parts.clock)
   return async (key, signal) => {
     const cluster = clusters.get(key)
     if (cluster === undefined || cluster.metadata.deletionTimestamp !== undefined) {
       set.progress.forget(key)
+      lasting.ended(key)
       events.forget(key)
       parts.objects.authorities.delete(keyText(key))
       parts.objects.templates.forget({ ...key, name: namesOf(key.name).statefulSet })
@@ -64,11 +67,12 @@ export function reconcileCluster(parts: ReconcileClusterParts): Reconcile {
     }
     try {
       const result = await bringAbout(parts, cluster, signal)
+      lasting.ended(key)
       set.progress.stuck(cluster, '')
       events.refused(key, '')
       return result
     } catch (error) {
-      if (isPassing(error) || signal.aborted || !leads()) throw error
+      if (signal.aborted || !leads() || (isPassing(error) && !lasting.lasts(key))) throw error
       set.progress.stuck(cluster, describeError(error))
       events.refused(key, describeError(error))
       applied(cluster)

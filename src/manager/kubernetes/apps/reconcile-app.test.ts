@@ -40,8 +40,9 @@ it('A Service of somebody else with the name of an App without ports stands in n
   expect(done).toEqual(['apply Deployment', 'apply App'])
 })
 
-it('What fails at the API server is said in the status, and tried again', async () => {
-  const failure = new KubeApiError(say`failed calling webhook "policy.example": connection refused`, { status: 500 })
+/** An API server that fails each write but that of a status, and what was told there. */
+function failing(status: number) {
+  const failure = new KubeApiError(say`failed calling webhook "policy.example": connection refused`, { status })
   const said: unknown[] = []
   const client = {
     get: async () => undefined,
@@ -52,11 +53,33 @@ it('What fails at the API server is said in the status, and tried again', async 
     },
   } as unknown as KubeClient
   const apps = { get: () => app } as unknown as InformerPort<App>
-  const clock = { wallMs: () => 0, monotonicMs: () => 0 }
+  let nowMs = 0
+  const clock = { wallMs: () => 0, monotonicMs: () => nowMs }
   const reconcile = reconcileApp({ client, clock, apps, leads: () => true, recorder: { record: () => undefined } })
-  const key = { namespace: 'shops', name: 'worker' }
-  await expect(reconcile(key, new AbortController().signal)).rejects.toBe(failure)
+  const tried = async (atMs: number) => {
+    nowMs = atMs
+    await expect(reconcile({ namespace: 'shops', name: 'worker' }, new AbortController().signal)).rejects.toBe(failure)
+  }
+  return { said, tried }
+}
+
+it('What fails at the API server is said in the status, and tried again', async () => {
+  const { said, tried } = failing(500)
+  await tried(0)
   const sentence = expect.stringContaining('failed calling webhook') as string
   const condition = (type: string) => expect.objectContaining({ type, status: 'False', message: sentence }) as object
   expect(said).toEqual([expect.objectContaining({ sentence, conditions: [condition('Ready'), condition('InStep')] })])
 })
+
+it.each([404, 409, 429, 503, 504])(
+  'What passes most often is said once it has lasted for a minute: %i',
+  async (status) => {
+    const { said, tried } = failing(status)
+    for (const atMs of [0, 30_000, 59_999]) await tried(atMs)
+    expect(said).toEqual([])
+    await tried(60_000)
+    expect(said).toEqual([
+      expect.objectContaining({ sentence: expect.stringContaining('failed calling webhook') as string }),
+    ])
+  },
+)

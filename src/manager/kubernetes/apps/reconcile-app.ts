@@ -22,6 +22,7 @@ import { services, type Service } from '#kube/objects/services.ts'
 import { pods as podResource } from '#kube/pods/stateful-set.ts'
 import { addedToService } from '#kube/primary/added-by-others.ts'
 import { applyOverOthers } from '../objects/apply-over-others.ts'
+import { LastingTroubles } from '../objects/lasting-troubles.ts'
 import { keeperOfDeployments, type TemplateKeeper } from '../objects/keep-template.ts'
 import { PutRight } from './put-right.ts'
 
@@ -37,6 +38,7 @@ export interface ReconcileAppParts {
 interface Keeping extends ReconcileAppParts {
   readonly templates: Pick<TemplateKeeper<Deployment>, 'keep' | 'forget'>
   readonly putRight: PutRight
+  readonly lasting: LastingTroubles
 }
 
 /** Another name than that of what applies objects: a status is written on its own. */
@@ -54,20 +56,23 @@ interface Made {
 
 /** Gives an `App` its Deployment and its Service, puts right what others changed, and tells how that is. */
 export function reconcileApp(given: ReconcileAppParts): Reconcile {
-  const parts: Keeping = { ...given, templates: keeperOfDeployments(given), putRight: new PutRight() }
+  const lasting = new LastingTroubles(given.clock)
+  const parts: Keeping = { ...given, templates: keeperOfDeployments(given), putRight: new PutRight(), lasting }
   return async (key, signal) => {
     const app = parts.apps.get(key)
     // What it owns goes with it, by Kubernetes' own hand.
     if (app === undefined || app.metadata.deletionTimestamp !== undefined) return forget(parts, key)
     if (!parts.leads()) return
     const made = await makeAll(parts, app, signal)
+    lasting.ended(key)
     const isReady = await tell(parts, app, made, signal)
     return made.trouble !== '' ? { requeueAfterMs: troubledMs } : isReady ? {} : { requeueAfterMs: lookAgainMs }
   }
 }
 
-function forget({ templates, putRight }: Keeping, key: ObjectKey): void {
+function forget({ templates, putRight, lasting }: Keeping, key: ObjectKey): void {
   templates.forget(key)
+  lasting.ended(key)
   for (const kind of [deployments.kind, services.kind]) putRight.forget(key, kind)
 }
 
@@ -94,7 +99,7 @@ async function makeAll(parts: Keeping, app: App, signal: AbortSignal): Promise<M
     const made = { ...before, trouble: describeError(error) }
     if (!isPassing(error)) return made
     // May go on for ever, as where a webhook that must answer is away. The App is tried again as before.
-    if (isInternal(error)) await tell(parts, app, made, signal)
+    if (parts.lasting.lasts(keyOf(app)) || isInternal(error)) await tell(parts, app, made, signal)
     throw error
   }
 }
