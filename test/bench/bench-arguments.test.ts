@@ -6,7 +6,7 @@ describe('the words after npm run bench', () => {
   it('are none for all cases of mode semisync, on servers with agents', () => {
     expect(benchOptionsOf([])).toEqual({
       ...{ cases: benchCases, runs: 20, instances: 3, mode: 'semisync', bare: 5 },
-      ...{ far: false, sqlOnly: false, mha: false, router: false, sessions: 4_000 },
+      ...{ far: false, sqlOnly: false, mha: false, router: false, mysqlRouter: false, sessions: 4_000 },
       ...{ json: undefined, into: undefined, backupsOf: null, watched: null },
     })
   })

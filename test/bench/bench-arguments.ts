@@ -4,7 +4,7 @@ import { defaultMode, type ModeName } from '#failover/protocol/mode-name.ts'
 import { benchCases, type BenchCase } from './cases.ts'
 import { modeNamed } from './kube-arguments.ts'
 
-export const benchUsage = `npm run bench -- [${benchCases.join('|')} …] [--mode semisync|async|group] [--runs 20] [--instances 3] [--bare 5] [--router] [--sessions 4000] [--json FILE] [--into PAGE]
+export const benchUsage = `npm run bench -- [${benchCases.join('|')} …] [--mode semisync|async|group] [--runs 20] [--instances 3] [--bare 5] [--router] [--sessions 4000] [--mysql-router] [--json FILE] [--into PAGE]
        npm run bench -- [kill freeze cut] --far [--no-ssh|--mha] [--runs 20]
        npm run bench -- backup [--gigabytes 1]
        npm run bench -- watching [--watched 500]`
@@ -26,6 +26,8 @@ export interface BenchOptions {
   readonly router: boolean
   /** In case `router`: so many are idle at a time. */
   readonly sessions: number
+  /** In case `router`: MySQL Router is measured beside. */
+  readonly mysqlRouter: boolean
   readonly json: string | undefined
   /** A page whose measured part is replaced. */
   readonly into: string | undefined
@@ -50,6 +52,7 @@ export function benchOptionsOf(words: readonly string[]): BenchOptions {
       bare: { type: 'string', default: '5' },
       router: { type: 'boolean', default: false },
       sessions: { type: 'string', default: '4000' },
+      'mysql-router': { type: 'boolean', default: false },
       json: { type: 'string' },
       into: { type: 'string' },
       gigabytes: { type: 'string', default: '1' },
@@ -67,6 +70,7 @@ export function benchOptionsOf(words: readonly string[]): BenchOptions {
     runs: integerFrom(1, 1000)(values.runs),
     instances: integerFrom(2, 9)(values.instances),
     sessions: integerFrom(1, 4_000)(values.sessions),
+    mysqlRouter: values['mysql-router'],
     mode: far ? 'async' : modeNamed(values.mode),
     bare: integerFrom(0, 1000)(values.bare),
     backupsOf: isOfBackups ? integerFrom(1, 100)(values.gigabytes) : null,

@@ -13,7 +13,7 @@ import { measureLifecycle } from './lifecycle.ts'
 import { describeMachine } from './machine.ts'
 import { markdownTable, measuredParts, replaceMeasured, type MeasuredPart } from './measured-page.ts'
 import { MhaRuns } from './mha-runs.ts'
-import { measureRouterCost } from './routed.ts'
+import { measureStatements, waysTo } from './routed.ts'
 import { measureRouter } from './router.ts'
 import { asJson, headOf, lostIn, rowsOf, tableOf, type CaseResult } from './report.ts'
 import { measureFarWithLoss } from './far-with-loss.ts'
@@ -83,17 +83,15 @@ function partOf(name: BenchCase): MeasuredPart {
 
 async function onItsOwnCluster(
   name: BenchCase,
-  { runs, instances, mode, router: isRouted, sessions }: BenchOptions,
+  { runs, instances, mode, router: isRouted, sessions, mysqlRouter }: BenchOptions,
 ): Promise<readonly CaseResult[]> {
   const router = isRouted || name === 'router'
   const cluster = await startCluster({ name: 'bench', instances, spec: { mode }, flags: router ? ['--router'] : [] })
   try {
     await cluster.whole(instances)
-    const measured =
-      name === 'router'
-        ? await measureRouter(cluster, { runs, sessions, told })
-        : await runCase(cluster, name, { runs, told, router })
-    return router ? [...measured, await measureRouterCost(cluster)] : measured
+    if (name === 'router') return await measureRouter(cluster, { runs, sessions, mysqlRouter, told })
+    const measured = await runCase(cluster, name, { runs, told, router })
+    return router ? [...measured, await measureStatements(await waysTo(cluster))] : measured
   } catch (error) {
     process.stderr.write(`${(await diagnose(cluster)).join('\n')}\n`)
     throw error

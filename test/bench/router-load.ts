@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { openSession, queryWithin } from '../support/sql-session.ts'
 import type { Load } from './load-client.ts'
 import type { CaseResult } from './report.ts'
-import type { BothWays } from './routed.ts'
+import type { Ways } from './routed.ts'
 
 const clients = [8, 64]
 /** One thread of Node is busy with fewer clients than a server is. */
@@ -21,9 +21,9 @@ const tables = [
 ]
 const deadlineMs = 10_000
 
-/** Statements a second, directly and through the router in turn. */
+/** Statements a second, by each way in turn. */
 export async function measureRouterLoad(
-  { direct, routed }: BothWays,
+  { direct, ...others }: Ways,
   runs: number,
   told: (line: string) => void,
 ): Promise<CaseResult> {
@@ -32,17 +32,21 @@ export async function measureRouterLoad(
   session.destroy()
   const samples = new Map<string, number[]>()
   const add = (what: string, value: number) => samples.set(what, [...(samples.get(what) ?? []), value])
+  const measure = async (what: string, load: Omit<Load, 'forMs' | 'login'>, run: number): Promise<void> => {
+    const alone = await aSecond({ ...load, login: direct })
+    add(`${what} a second, direct`, alone)
+    for (const [way, login] of Object.entries(others)) {
+      const through = await aSecond({ ...load, login })
+      const percent = (through / alone) * 100
+      add(`${what} a second, ${way}`, through)
+      add(`${what}, share of direct, %, ${way}`, percent)
+      told(`${what} ${run}/${runs}: ${percent.toFixed(0)} % of direct, ${way}`)
+    }
+  }
   for (let run = 1; run <= runs; run++)
     for (const sessions of clients)
-      for (const [what, statement] of Object.entries(statements)) {
-        const load = { sessions, statement }
-        const alone = await aSecond({ ...load, login: direct })
-        const through = await aSecond({ ...load, login: routed })
-        add(`${sessions} clients, ${what} a second, direct`, alone)
-        add(`${sessions} clients, ${what} a second, through the router`, through)
-        add(`${sessions} clients, ${what}, share of direct, %`, (through / alone) * 100)
-        told(`${sessions} clients, ${what} ${run}/${runs}: ${((through / alone) * 100).toFixed(0)} % of direct`)
-      }
+      for (const [what, statement] of Object.entries(statements))
+        await measure(`${sessions} clients, ${what}`, { sessions, statement }, run)
   return { name: 'throughput', unit: '', samples, lost: 0, acknowledged: 0 }
 }
 
