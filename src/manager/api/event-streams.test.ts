@@ -102,6 +102,18 @@ describe('an event stream', () => {
   })
 })
 
+describe('a client that reads nothing of its stream', () => {
+  it('gives its place to another one, and hears anew what is so once it asks again', async () => {
+    await start({ eventStreams: 1, heartbeatMs: 10 })
+    // A response that is not read lets the connection fill up.
+    await ask(events)
+    const large = { ...shop, sentence: 'x'.repeat(8_000_000) }
+    for (const listener of clusters.listeners) listener({ type: 'state', view: large })
+    await expect.poll(() => clusters.listeners.size).toBe(0)
+    expect((await ask(events)).statusCode).toBe(200)
+  })
+})
+
 describe('stopping', () => {
   it('ends event streams, lets what is under way finish, and takes nothing new', async () => {
     await start()

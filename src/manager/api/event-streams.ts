@@ -19,6 +19,11 @@ export interface EventStreams {
   endAll(): void
 }
 
+/**
+ * A client that has read nothing for so many heartbeats is let go, and may ask anew: its place is one that others want.
+ */
+const unreadBeats = 10
+
 /** Streams with a comment every `heartbeatMs`, by which proxies and clients know that the connection lives. */
 export function createEventStreams(heartbeatMs: number): EventStreams {
   const responses = new Set<ServerResponse>()
@@ -36,7 +41,7 @@ export function createEventStreams(heartbeatMs: number): EventStreams {
       })
       response.write(': connected\n\n')
       responses.add(response)
-      const heartbeat = setInterval(() => response.writableNeedDrain || response.write(': heartbeat\n\n'), heartbeatMs)
+      const heartbeat = setInterval(heartbeatOf(response), heartbeatMs)
       response.on('close', () => {
         clearInterval(heartbeat)
         responses.delete(response)
@@ -47,6 +52,15 @@ export function createEventStreams(heartbeatMs: number): EventStreams {
     endAll() {
       for (const response of responses) response.end()
     },
+  }
+}
+
+function heartbeatOf(response: ServerResponse): () => void {
+  let unread = 0
+  response.on('drain', () => (unread = 0))
+  return () => {
+    if (!response.writableNeedDrain) response.write(': heartbeat\n\n')
+    else if ((unread += 1) >= unreadBeats) response.destroy()
   }
 }
 
