@@ -29,7 +29,7 @@ export class SimulatedManager {
   /** What people ask this manager for, as the API hands it over. */
   readonly operations: Operations
   readonly #leader: Leader
-  readonly #waiting = new Set<(recovery: EndedRecovery) => void>()
+  readonly #waiting = new Set<(recovery: EndedRecovery | undefined) => void>()
 
   /** @param place where it runs, as the network knows it */
   constructor(place: string, life: ProcessLife, ports: ManagerPorts) {
@@ -68,6 +68,9 @@ export class SimulatedManager {
         },
         hookEnded: ({ hook, moment, state }) => said(this.name, `hook ${hook} of ${moment} ${state}`),
         failed: (what, error) => said(this.name, `failed: ${what}: ${String(error)}`),
+        ledNoMore: () => {
+          for (const waiting of this.#waiting) waiting(undefined)
+        },
       },
     )
     this.operations = new Operations({
@@ -105,7 +108,8 @@ export class SimulatedManager {
         timer.cancel()
         resolve(recovery)
       }
-      const look = (recovery: EndedRecovery): void => void (matches(recovery) && end(recovery))
+      const look = (recovery: EndedRecovery | undefined): void =>
+        void ((recovery === undefined || matches(recovery)) && end(recovery))
       const timer = this.life.world.timers.after(timeoutMs, () => end(undefined))
       this.#waiting.add(look)
     })

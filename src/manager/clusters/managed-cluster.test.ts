@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { aRecord, aSpec } from '#failover/testing.ts'
+import { aRecord, aSituation, aSpec } from '#failover/testing.ts'
 import { defaultTimings } from '#failover/protocol/timings.ts'
+import type { ClusterRecord } from '#failover/protocol/record.ts'
 import type { ClusterNotes, Recovery } from '#failover/protocol/notes.ts'
 import { anObservation, memberOf, type ObservationOverrides } from '#topology/testing.ts'
 import { RegentError } from '#common/errors/errors.ts'
+import type { PlatformInstance, PrimaryRoute } from '#common/ports/platform.ts'
 import { say } from '#common/sentence/sentence.ts'
 import { createLogger } from '#common/log/logger.ts'
 import { realWorld } from '#common/ports/real-world.ts'
@@ -20,34 +22,49 @@ const alone = { name: 'shop-0', host: '127.24.1.1', port: 3306, agent: '127.24.1
 async function logged({
   decided = () => undefined,
   notes = {},
-}: { decided?: (sentence: string, isNews: boolean) => void; notes?: Partial<ClusterNotes> } = {}) {
+  record = aRecord({ syncSet: [], acks: 0, acksWanted: 0 }),
+  instances = [alone],
+  answers = true,
+  published,
+}: {
+  decided?: (sentence: string, isNews: boolean) => void
+  notes?: Partial<ClusterNotes>
+  record?: ClusterRecord
+  instances?: readonly PlatformInstance[]
+  /** Agents refuse whatever they are told; or else no agent ever answers. */
+  answers?: boolean
+  published?: PrimaryRoute
+} = {}) {
   const lines: string[] = []
   const listeners: FeedListener[] = []
   const clock = { ...realWorld.clock, monotonicMs: () => time.nowMs }
   const time = { nowMs: 1_000_000 }
   const store = memoryStore()
-  await store.compareAndSwap('shop', 0, aRecord({ syncSet: [], acks: 0, acksWanted: 0 }))
+  await store.compareAndSwap('shop', 0, record)
   await store.updateNotes('shop', (before) => ({ ...before, ...notes }))
   const ports: LoopPorts = {
     hooks: { machine: '', run: async () => ({ isDone: true, said: '' }) },
     world: { ...realWorld, clock, timers: { ...realWorld.timers, after: () => noTimer, every: () => noTimer } },
     transport: {
-      post: async () => Promise.reject(new RegentError('REGENT_ORDER_NOT_ALLOWED', say`refused at ${time.nowMs} ms`)),
+      post: async () => {
+        if (answers) throw new RegentError('REGENT_ORDER_NOT_ALLOWED', say`refused at ${time.nowMs} ms`)
+        return new Promise(() => undefined)
+      },
     },
     feed: { follow: (_address, _whom, listener) => (listeners.push(listener), () => undefined) },
     store,
     platform: {
-      instances: async () => [alone],
+      instances: async () => instances,
       onChange: () => undefined,
       publishPrimary: async () => Promise.reject(new Error(`no route at ${time.nowMs} ms`)),
-      publishedPrimary: async () => undefined,
+      publishedPrimary: async () => published,
       scaleTo: async () => undefined,
     },
   }
   const log = createLogger({ level: 'warn', name: 'manager', destination: { write: (line) => void lines.push(line) } })
   const cluster = new ManagedCluster(
     ports,
-    { cluster: 'shop', spec: aSpec({ instances: 1 }), timings: defaultTimings, manager: 'm1' },
+    { cluster: 'shop', spec: aSpec({ instances: instances.length }), timings: defaultTimings, manager: 'm1' },
     {
       log,
       metrics: createMetrics(),
@@ -76,11 +93,29 @@ async function logged({
   }
   return {
     cluster,
+    listeners,
     store,
     turn,
     told: (what: RegExp) =>
       lines.map((line) => (JSON.parse(line) as { readonly msg: string }).msg).filter((line) => what.test(line)),
   }
+}
+
+/** The same with two replicas, of which all is well. */
+async function withReplicas() {
+  const others = [1, 2].map((at) => ({
+    ...{ name: `shop-${at}`, host: `127.24.1.${at + 1}`, port: 3306 },
+    agent: `127.24.1.${at + 1}:9000`,
+  }))
+  const { name: instance, host, port } = alone
+  const published = { epoch: 1, instance, host, port }
+  const made = await logged({ record: aRecord(), instances: [alone, ...others], answers: false, published })
+  const { snapshot } = aSituation()
+  for (const [at, { observation }] of snapshot.instances.entries())
+    if (observation !== null) made.listeners[at]?.heard(observation)
+  // Who is there is noted before anybody is believed.
+  await realWorld.timers.sleep(20)
+  return made
 }
 
 describe('the log of a manager', () => {
@@ -184,4 +219,17 @@ it('A failover that goes on is filed as it begins, as the store takes it', async
   expect(cluster.loop.recovery).not.toBeNull()
   expect(cluster.loop.notes.recoveries).toContainEqual(expect.objectContaining({ outcome: 'running' }))
   await expect(store.updateNotes('shop', () => cluster.loop.notes)).resolves.toBeDefined()
+})
+
+it('Whoever asked for something hears at once that this manager leads no more, and nothing is done for that later', async () => {
+  const { cluster } = await withReplicas()
+  const asked = cluster.operations.perform('switchover', { to: 'shop-1', reason: '', dryRun: false })
+  const refused = expect(asked).rejects.toMatchObject({
+    code: 'REGENT_TIMED_OUT',
+    message: expect.stringMatching(/^switchover to shop-1 has not ended: this manager leads no more, /) as string,
+  })
+  expect(cluster.loop.input().requests).toHaveLength(1)
+  await cluster.loop.lead(false)
+  await refused
+  expect(cluster.loop.input().requests).toEqual([])
 })

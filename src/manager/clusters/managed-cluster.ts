@@ -70,7 +70,7 @@ export class ManagedCluster {
   readonly #problems = new ProblemBook()
   readonly #repairs: RepairBook
   readonly #listeners = new Set<(event: ClusterEvent) => void>()
-  readonly #waiting = new Set<(recovery: EndedRecovery) => void>()
+  readonly #waiting = new Set<(recovery: EndedRecovery | undefined) => void>()
   #lastView = ''
   #lastNews = ''
   #viewPlanned = false
@@ -93,6 +93,7 @@ export class ManagedCluster {
       recovered: (recovery) => this.#recovered(recovery),
       hookEnded: (run, recovery) => this.#hookEnded(run, recovery),
       failed: (what, error) => this.#failed(what, error),
+      ledNoMore: () => this.#endWaits(),
     })
     this.operations = new Operations({
       loop: this.loop,
@@ -271,12 +272,17 @@ export class ManagedCluster {
         timer.cancel()
         resolve(recovery)
       }
-      const waiting = (recovery: EndedRecovery): void => {
-        if (matches(recovery)) end(recovery)
+      const waiting = (recovery: EndedRecovery | undefined): void => {
+        if (recovery === undefined || matches(recovery)) end(recovery)
       }
       const timer = this.#ports.world.timers.after(timeoutMs, () => end(undefined))
       this.#waiting.add(waiting)
     })
+  }
+
+  /** Nothing that was asked for is done later, should this manager lead again: by then it may be wrong. */
+  #endWaits(): void {
+    for (const waiting of this.#waiting) waiting(undefined)
   }
 
   #planView(): void {

@@ -61,6 +61,7 @@ function timelessLoop(
     recovered: () => undefined,
     hookEnded: () => undefined,
     failed: () => undefined,
+    ledNoMore: () => undefined,
   }
   const loop = new ClusterLoop(
     ports,

@@ -31,14 +31,9 @@ import { withRecovery } from './books/repair-codes.ts'
 import { RequestBook } from './request-book.ts'
 import { RouteKeeper } from './route-keeper.ts'
 import { Sightings } from './sightings.ts'
-import { StoreLooks } from './store-looks.ts'
+import { followerReadsAfterMs, StoreLooks } from './store-looks.ts'
 import { limited, whyNoCommit } from './store-trouble.ts'
 import { WordDesk } from './word-desk.ts'
-
-/**
- * A leader's commit is a moment in which store and processor belong to what it does next: one that follows can wait.
- */
-const followerReadsAfterMs = 1_000
 
 export interface LoopPorts {
   readonly world: World
@@ -68,6 +63,8 @@ export interface LoopListener {
   /** A hook of this recovery ended, or is not begun any more. */
   hookEnded(run: HookRun, recovery: Recovery): void
   failed(what: string, error: unknown): void
+  /** It led, and leads no more: whoever waits for what it would do waits in vain. */
+  ledNoMore(): void
 }
 
 /**
@@ -283,8 +280,10 @@ export class ClusterLoop {
   }
 
   #on(event: LoopEvent): void {
+    const { leads } = this.#state
     const { state, todo } = reduce(this.#state, event)
     this.#state = state
+    if (leads && !state.leads) this.#listener.ledNoMore()
     this.#looks.regularly(state.leads)
     for (const what of todo)
       if (what === 'turn')

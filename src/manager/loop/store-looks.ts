@@ -9,6 +9,11 @@ import { oneAtATime } from './one-at-a-time.ts'
 export const regularLookMs = 30_000
 const spread = 0.2
 
+/**
+ * A leader's commit is a moment in which store and processor belong to what it does next: one that follows can wait.
+ */
+export const followerReadsAfterMs = 1_000
+
 interface StoreLooksPorts {
   readonly timers: Timers
   readonly cluster: string

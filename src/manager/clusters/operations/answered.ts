@@ -33,6 +33,11 @@ export function resultOf(
   recovery: EndedRecovery | undefined,
   what: Sayable,
 ): Pick<OperationResult, 'sentence' | 'recovery'> {
+  if (recovery === undefined && !loop.leads)
+    throw new RegentError(
+      'REGENT_TIMED_OUT',
+      say`${what} has not ended: this manager leads no more, and whoever leads ends or undoes what was begun`,
+    )
   if (recovery === undefined)
     throw new RegentError('REGENT_TIMED_OUT', say`${what} has not ended in time: ${loop.decision?.sentence ?? ''}`)
   if (recovery.outcome === 'succeeded') return { sentence: recovery.sentence, recovery: recovery.id }

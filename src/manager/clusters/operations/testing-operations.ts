@@ -32,6 +32,7 @@ export function operationsOn(
   const loop = {
     input,
     decision: null,
+    leads: true,
     record: undefined,
     changeNotes,
     addRequest: (request: Request) => void [asked, open].map((all) => all.push(request)),
