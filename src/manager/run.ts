@@ -107,7 +107,7 @@ export async function runManager(options: ManagerOptions): Promise<void> {
   log.info('manager stops; primaries stay writable')
   specs.stop()
   await Promise.all([app.close(), orchestrator?.close()])
-  cluster.loop.stop()
+  await cluster.loop.finish()
   await leader.stop()
   platform.close()
   transport.close()

@@ -72,8 +72,7 @@ function timelessLoop(
 }
 
 /** A cluster of three whose primary died and whose replicas have promised: the next decision commits another one. */
-async function loopAboutToFailOver(prepare: (loop: ClusterLoop) => void = () => undefined) {
-  const store = memoryStore()
+async function loopAboutToFailOver(prepare: (loop: ClusterLoop) => void = () => undefined, store = memoryStore()) {
   await store.compareAndSwap('shop', 0, aRecord())
   const { loop, listeners } = timelessLoop(
     store,
@@ -110,6 +109,25 @@ describe('the budget of automatic failovers', () => {
     )
     expect(notes).toMatchObject({ lastFailoverWallMs: null })
     expect(notes.automaticFailovers).toBeUndefined()
+  })
+})
+
+describe('a manager that is told to stop', () => {
+  const failedOver = { lastFailoverWallMs: expect.any(Number) as number }
+  const stored = async (how: 'finish' | 'stop') => {
+    const store = memoryStore()
+    const loop = await loopAboutToFailOver(undefined, store)
+    expect(loop.notes).toMatchObject(failedOver)
+    await loop[how]()
+    return store.readNotes('shop')
+  }
+
+  it('in order writes what waits to be written: the next one counts the failover too', async () => {
+    expect(await stored('finish')).toMatchObject(failedOver)
+  })
+
+  it('at once writes nothing any more: another one may lead, or the cluster is no more', async () => {
+    expect(await stored('stop')).not.toMatchObject(failedOver)
   })
 })
 

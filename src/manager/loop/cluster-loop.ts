@@ -5,7 +5,7 @@ import { decide, modeOf } from '#failover/decide.ts'
 import type { Action, CommitAction, Decision } from '#failover/protocol/decision.ts'
 import { automaticFailoverAt } from '#failover/judge/election/failover-budget.ts'
 import { withPromotions } from '#failover/judge/election/promotions.ts'
-import type { ClusterNotes, HookRun, Recovery } from '#failover/protocol/notes.ts'
+import type { ClusterNotes, Recovery } from '#failover/protocol/notes.ts'
 import type { ClusterRecord } from '#failover/protocol/record.ts'
 import type { DecisionInput, Request } from '#failover/judge/situation.ts'
 import type { ClusterSpec } from '#failover/protocol/spec.ts'
@@ -19,6 +19,7 @@ import type { HookPort } from './hooks/hook-port.ts'
 import { IncarnationBook } from './books/incarnation-book.ts'
 import { LeaderWords } from './leader-words.ts'
 import { LeaseDesk } from './lease-desk.ts'
+import type { LoopListener } from './loop-listener.ts'
 import { atFirst, reduce, speaks, type LoopEvent } from './loop-state.ts'
 import { momentsFromNow } from './moments.ts'
 import { NotesDesk } from './books/notes-desk.ts'
@@ -51,20 +52,6 @@ export interface LoopConfig {
   readonly timings: Timings
   /** Random id of this manager run. */
   readonly manager: string
-}
-
-/** What the rest of the manager is told. */
-export interface LoopListener {
-  /** A decision was made on `input`; `changed` when its sentence differs from the last. */
-  decided(decision: Decision, changed: boolean, input: DecisionInput): void
-  acted(action: Action): void
-  answered(outcome: OrderOutcome): void
-  recovered(recovery: EndedRecovery): void
-  /** A hook of this recovery ended, or is not begun any more. */
-  hookEnded(run: HookRun, recovery: Recovery): void
-  failed(what: string, error: unknown): void
-  /** It led, and leads no more: whoever waits for what it would do waits in vain. */
-  ledNoMore(): void
 }
 
 /**
@@ -158,6 +145,12 @@ export class ClusterLoop {
   async start(): Promise<void> {
     await this.#readInstances()
     this.#ports.platform.onChange(() => void this.#readInstances().catch(this.#failed('reading the instances')))
+  }
+
+  /** Stops after what waits to be written is: the next leader must know of it. Never rejects. */
+  async finish(): Promise<void> {
+    if (this.leads) await this.#notes.writeNow().catch(this.#failed('writing the notes'))
+    this.stop()
   }
 
   stop(): void {

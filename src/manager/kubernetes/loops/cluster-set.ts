@@ -164,6 +164,7 @@ export class ClusterSet {
   }
 
   async removeAll(): Promise<void> {
+    await Promise.all(this.all().map(({ loop }) => loop.finish()))
     for (const text of [...this.#held.keys()]) {
       const [namespace = '', name = ''] = text.split('/')
       await this.remove({ namespace, name })

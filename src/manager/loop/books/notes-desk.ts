@@ -124,6 +124,11 @@ export class NotesDesk {
     if (this.#planned === undefined) this.#plan(soonMs)
   }
 
+  /** Resolves once what still waits is written, and a write under way has ended. */
+  async writeNow(): Promise<void> {
+    await (this.#waiting.length > 0 ? this.#write() : this.#last)
+  }
+
   /** What still waits is not written any more. */
   stop(): void {
     this.#isStopped = true
