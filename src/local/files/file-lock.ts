@@ -10,6 +10,9 @@ import { once } from 'node:events'
 export async function withFileLock<T>(file: string, waiting: () => void, task: () => Promise<T>): Promise<T> {
   const holder = spawn('flock', ['--exclusive', file, 'sh', '-c', 'echo held; exec cat'], {
     stdio: ['pipe', 'pipe', 'pipe'],
+    // In a group of its own: Ctrl-C would end the helper, and a command that undoes first what it began would go on
+    // without its lock.
+    detached: true,
   })
   const notice = setTimeout(waiting, 1000)
   try {
