@@ -72,9 +72,11 @@ async function swapCell(where: Where, expectedRevision: number, next: Cell, sign
   if ((head?.revision ?? 0) !== expectedRevision) return false
   if (head === undefined) return createCell(where, base, next.text, signal)
   const text = join(where.folder, `${base}.json`)
-  await writeSynced(text, next.text)
-  await syncFolder(where.folder)
-  signal.throwIfAborted()
+  await orRemoved(text, async () => {
+    await writeSynced(text, next.text)
+    await syncFolder(where.folder)
+    signal.throwIfAborted()
+  })
   const own = join(where.folder, `${base}.head`)
   if (!(await renamed(join(where.folder, `${head.base}.head`), own)) && !(await isThere(own))) {
     await unlessMissing(unlink(text))
@@ -89,8 +91,11 @@ async function createCell(where: Where, base: string, text: string, signal: Abor
   await makeRoot(where.root)
   const draft = join(where.root, `.${where.name}.${base}.new`)
   // Missing while it is being prepared: a faster creator cleared it away.
-  const prepared = await unlessMissing(prepareDraft(draft, base, text))
-  signal.throwIfAborted()
+  const prepared = await orRemoved(draft, async () => {
+    const done = await unlessMissing(prepareDraft(draft, base, text))
+    signal.throwIfAborted()
+    return done
+  })
   const created =
     prepared !== undefined &&
     ((await renamed(draft, where.folder)) || (await isThere(join(where.folder, `${base}.head`))))
@@ -162,6 +167,17 @@ async function isThere(path: string): Promise<boolean> {
 async function clearOlder(folder: string, revision: number): Promise<void> {
   const older = (await readdir(folder)).filter((name) => name.endsWith('.json') && Number.parseInt(name, 10) < revision)
   for (const name of older) await unlessMissing(unlink(join(folder, name)))
+}
+
+/** What could not be made leaves nothing: a disk stays full for long, and a manager tries again and again. */
+async function orRemoved<Result>(path: string, make: () => Promise<Result>): Promise<Result> {
+  try {
+    return await make()
+  } catch (error) {
+    // The first error says what is wrong.
+    await rm(path, { recursive: true, force: true }).catch(() => undefined)
+    throw error
+  }
 }
 
 async function makeRoot(root: string): Promise<void> {
