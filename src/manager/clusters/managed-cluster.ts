@@ -241,7 +241,7 @@ export class ManagedCluster {
   #recovered(recovery: EndedRecovery): void {
     this.#metrics.recovered(this.name, recovery)
     const lasted = recovery.timeline.at(-1)?.atMs
-    if (lasted !== undefined && recovery.outcome === 'succeeded') this.#metrics.outage(this.name, recovery.kind, lasted)
+    if (recovery.outcome === 'succeeded') this.#metrics.outage(this.name, recovery.kind, recovery.outageMs)
     this.#log.info({ recovery }, `${recovery.kind} ${recovery.outcome} after ${lasted ?? 0} ms: ${recovery.sentence}`)
     this.#told?.recovered(recovery)
     for (const waiting of this.#waiting) waiting(recovery)

@@ -28,6 +28,21 @@ it('A short timeline is kept whole', () => {
   expect(book.end('succeeded')?.timeline).toHaveLength(41)
 })
 
+it.each([
+  ['switchover', 'its hooks did not interrupt', 30],
+  ['failover', 'was lost before its hooks ran', 60_030],
+] as const)('A %s tells how long writes were interrupted, which %s', async (kind, _, outageMs) => {
+  const world = virtualWorld()
+  const book = new RecoveryBook(world.clock, world.random)
+  const { record } = aSituation()
+  book.begin({ kind, sentence: 'hooks run', analysis: () => '', record })
+  await world.advance(60_000)
+  book.committed({ kind: 'commit', next: { ...record, intent: switchoverIntent() }, why: say`hands over` })
+  await world.advance(30)
+  book.committed({ kind: 'commit', next: { ...record, epoch: 2, primary: shop1 }, why: say`handed over` })
+  expect(book.end('succeeded')).toMatchObject({ outageMs })
+})
+
 it('An opening that lasts is a step of the recovery, once in an epoch', () => {
   const { clock, random } = virtualWorld()
   const book = new RecoveryBook(clock, random)

@@ -42,10 +42,14 @@ export interface EndedRecovery extends Recovery {
   readonly requests: readonly string[]
   /** The sentence says what to type. */
   readonly namesCommand: boolean
+  /** So long writes were interrupted: before a switchover hooks run while the primary takes writes. */
+  readonly outageMs: number
 }
 
 interface Open extends EndedRecovery {
   readonly beganMs: number
+  /** Into the recovery, until when writes went on; null while they do. */
+  readonly writesUntilMs: number | null
   readonly leftOut: number
   /** A replication group was formed anew: that may end with the primary of before. */
   readonly formsAnew: boolean
@@ -57,12 +61,12 @@ interface Open extends EndedRecovery {
 
 /** What the notes know, and who asked. */
 function withoutOwn(open: Open): EndedRecovery {
-  const { beganMs, leftOut, formsAnew, isAnswered, isTakenUp, ...recovery } = open
+  const { beganMs, writesUntilMs, leftOut, formsAnew, isAnswered, isTakenUp, ...recovery } = open
   return recovery
 }
 
 /** What the notes keep. */
-export function toFile({ timedOut, requests, namesCommand, ...recovery }: EndedRecovery): Recovery {
+export function toFile({ timedOut, requests, namesCommand, outageMs, ...recovery }: EndedRecovery): Recovery {
   return recovery
 }
 
@@ -123,6 +127,8 @@ export class RecoveryBook {
       ...goneOnWith(orphan, { nowMs: this.#clock.monotonicMs(), wallMs: seen.wallMs }),
       ...(moved ? { to: record.primary, toEpoch: record.epoch } : {}),
       ...{
+        writesUntilMs: 0,
+        outageMs: 0,
         leftOut: 0,
         formsAnew: moved,
         isAnswered: false,
@@ -155,6 +161,8 @@ export class RecoveryBook {
       outcome: 'running',
       timeline: [],
       beganMs: this.#clock.monotonicMs(),
+      writesUntilMs: start.kind === 'switchover' ? null : 0,
+      outageMs: 0,
       leftOut: 0,
       formsAnew: false,
       isAnswered: false,
@@ -199,6 +207,7 @@ export class RecoveryBook {
       sentence: printed(why, place),
       namesCommand: why instanceof Sentence && why.namesCommand,
       isTakenUp: false,
+      writesUntilMs: this.#writesUntilMs(),
       timedOut,
       formsAnew: this.#open.formsAnew || record.group?.forming === true,
       isAnswered: this.#open.isAnswered || isAnswer === true,
@@ -210,9 +219,14 @@ export class RecoveryBook {
   end(outcome: Recovery['outcome'], sentence?: string): EndedRecovery | null {
     if (this.#open === null) return null
     this.note(`ended: ${outcome}`)
-    const recovery = withoutOwn(this.#open)
+    const recovery = { ...withoutOwn(this.#open), outageMs: this.#sinceBegan() - this.#writesUntilMs() }
     this.#open = null
     return { ...recovery, outcome, ...(sentence === undefined ? {} : { sentence, namesCommand: false }) }
+  }
+
+  /** The first commit of a switchover is followed at once by what stops writes. */
+  #writesUntilMs(): number {
+    return this.#open?.writesUntilMs ?? this.#sinceBegan()
   }
 
   #sinceBegan(): number {
