@@ -96,6 +96,21 @@ describe('the metrics', () => {
     expect(text).not.toContain('regent_replica_lag_seconds{')
   })
 
+  it('forget what was counted of clusters that are gone, and of no other', async () => {
+    const metrics = createMetrics()
+    for (const name of ['shop', 'old']) {
+      metrics.decided(name, 'commit')
+      metrics.recovered(name, { kind: 'failover', outcome: 'succeeded' })
+      metrics.outage(name, 'failover', 87)
+      metrics.hookEnded(name, { moment: 'detected', state: 'succeeded', ms: 12 })
+    }
+    metrics.collect([shop], true)
+    expect((await lines(metrics)).filter((line) => line.includes('cluster="old"'))).toEqual([])
+    expect(await lines(metrics)).toContain('regent_decisions_total{cluster="shop",kind="commit"} 1')
+    metrics.decided('old', 'commit')
+    expect(await lines(metrics)).toContain('regent_decisions_total{cluster="old",kind="commit"} 1')
+  })
+
   it('count decisions, recoveries, outages and round trips, in seconds', async () => {
     const metrics = createMetrics()
     metrics.decided('shop', 'commit')

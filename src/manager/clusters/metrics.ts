@@ -74,18 +74,48 @@ export function createMetrics(): ManagerMetrics {
     registers,
   })
 
+  const series = new SeriesOfClusters()
+
   return {
-    decided: (cluster, kind) => decisions.inc({ ...labelsOf(cluster), kind }),
-    recovered: (cluster, { kind, outcome }) => recoveries.inc({ ...labelsOf(cluster), kind, outcome }),
-    outage: (cluster, kind, ms) => outages.observe({ ...labelsOf(cluster), kind }, ms / 1_000),
+    decided: (cluster, kind) => decisions.inc(series.of(cluster, decisions, { kind })),
+    recovered: (cluster, { kind, outcome }) => recoveries.inc(series.of(cluster, recoveries, { kind, outcome })),
+    outage: (cluster, kind, ms) => outages.observe(series.of(cluster, outages, { kind }), ms / 1_000),
     hookEnded(cluster, { moment, state, ms }) {
-      hooks.inc({ ...labelsOf(cluster), moment, state })
-      if (ms !== null) hookSeconds.observe({ ...labelsOf(cluster), moment }, ms / 1_000)
+      hooks.inc(series.of(cluster, hooks, { moment, state }))
+      if (ms !== null) hookSeconds.observe(series.of(cluster, hookSeconds, { moment }), ms / 1_000)
     },
     agentAnswered: (order, ms) => roundTrips.observe({ order }, ms / 1_000),
-    collect: gauges,
+    collect(views, leads) {
+      gauges(views, leads)
+      series.keepOnly(new Set(views.map(({ name }) => name)))
+    },
     text: () => registry.metrics(),
     contentType: registry.contentType,
+  }
+}
+
+type MetricOfCluster = Pick<Counter | Histogram, 'remove'>
+type LabelValues = Readonly<Record<string, string>>
+
+/** What was counted of each cluster: of clusters that come and go by the hundred each would stay for ever. */
+class SeriesOfClusters {
+  readonly #byCluster = new Map<string, Map<MetricOfCluster, Map<string, LabelValues>>>()
+
+  /** @returns the labels of a series, which is forgotten with its cluster */
+  of(cluster: string, metric: MetricOfCluster, more: LabelValues): LabelValues {
+    const labels = { ...labelsOf(cluster), ...more }
+    const metrics = this.#byCluster.get(cluster) ?? new Map<MetricOfCluster, Map<string, LabelValues>>()
+    const known = metrics.get(metric) ?? new Map<string, LabelValues>()
+    this.#byCluster.set(cluster, metrics.set(metric, known.set(JSON.stringify(more), labels)))
+    return labels
+  }
+
+  keepOnly(clusters: ReadonlySet<string>): void {
+    for (const [cluster, metrics] of this.#byCluster) {
+      if (clusters.has(cluster)) continue
+      for (const [metric, all] of metrics) for (const labels of all.values()) metric.remove(labels)
+      this.#byCluster.delete(cluster)
+    }
   }
 }
 
