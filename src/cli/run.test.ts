@@ -212,6 +212,15 @@ describe('the command line', () => {
     expect([code, err]).toEqual([2, expect.stringContaining('--token-file')])
   })
 
+  test('refuses an address of the environment as it refuses that of --api, and shows no password of it', async () => {
+    for (const address of ['localhost:9500', 'ftp://127.0.0.1', 'nonsense', 'http://ann:hunter2@127.0.0.1:1']) {
+      const env = { REGENT_API: address, REGENT_TOKEN_FILE: await tokenFile() }
+      const { code, err } = await regent(['topology', 'demo'], env)
+      expect([code, err]).toEqual([2, expect.stringContaining('REGENT_API is none that is taken. Allowed is an http')])
+      expect(err).not.toContain('hunter2')
+    }
+  })
+
   test('takes manager and token from the environment, and prints JSON when asked to', async () => {
     const asked: Asked[] = []
     const url = await httpServer(

@@ -8,6 +8,7 @@ import { ApiClient } from './api-client.ts'
 import type { ApiTarget } from './api-reader.ts'
 import { clusterId, clusterName } from './cluster-reference.ts'
 import { localManager } from './local-manager.ts'
+import { allowedApiUrl, apiUrlIn } from '../terminal/arguments.ts'
 import type { ApiOptions } from '../terminal/common-options.ts'
 import { isKubectlPlugin, type Io } from '../terminal/io.ts'
 import type { Connection, Place } from './place.ts'
@@ -109,17 +110,20 @@ async function findLocal(wanted: string | undefined): Promise<FoundCluster> {
 }
 
 function remoteTarget(io: Io, options: ApiOptions): ApiTarget | undefined {
-  const url = options.api ?? io.env['REGENT_API']
-  if (!url) return undefined
+  const url = options.api ?? urlOf(io.env['REGENT_API'])
+  if (url === undefined) return undefined
   const tokenFile = options.tokenFile ?? io.env['REGENT_TOKEN_FILE']
   if (!tokenFile)
     throw new RegentError('REGENT_BAD_REQUEST', say`${url} needs a token: give --token-file or set REGENT_TOKEN_FILE`)
-  if (!URL.canParse(url))
-    throw new RegentError(
-      'REGENT_BAD_REQUEST',
-      say`REGENT_API is "${url}"; allowed is an http:// or https:// URL, for example http://127.0.0.1:9500`,
-    )
-  return { url: url.replace(/\/+$/, ''), tokenFile }
+  return { url, tokenFile }
+}
+
+/** What is refused is not printed: there may be a password in the address. */
+function urlOf(variable: string | undefined): string | undefined {
+  if (!variable) return undefined
+  const url = apiUrlIn(variable)
+  if (url !== undefined) return url
+  throw new RegentError('REGENT_BAD_REQUEST', say`REGENT_API is none that is taken. ${allowedApiUrl}`, { remedy: '' })
 }
 
 /** The manager of a local cluster. Throws as `localManager` does. */

@@ -106,12 +106,19 @@ export function pathArgument(text: string): string {
 
 /** An absolute http or https URL without credentials: tokens come from files. */
 export function apiUrlArgument(text: string): string {
+  const url = apiUrlIn(text)
+  if (url !== undefined) return url
+  throw new InvalidArgumentError(allowedApiUrl)
+}
+
+export const allowedApiUrl =
+  'Allowed is an http:// or https:// URL without user and password, for example http://127.0.0.1:9500.'
+
+/** Undefined where the text is none that is allowed. */
+export function apiUrlIn(text: string): string | undefined {
   const url = URL.parse(text)
-  if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '')
-    return text.replace(/\/+$/, '')
-  throw new InvalidArgumentError(
-    'Allowed is an http:// or https:// URL without user and password, for example http://127.0.0.1:9500.',
-  )
+  const isAllowed = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
+  return isAllowed ? text.replace(/\/+$/, '') : undefined
 }
 
 export function storeArgument(text: string): string {

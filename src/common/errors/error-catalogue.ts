@@ -31,12 +31,12 @@ export const catalogue = {
   REGENT_BAD_REQUEST: {
     status: 400,
     title: 'The request is not valid',
-    remedy: 'Correct the field that the message names to what the message allows.',
+    remedy: 'Give or correct what the message names, as the message allows.',
   },
   REGENT_BAD_FILE: {
     status: 400,
     title: 'A file is not valid',
-    remedy: 'Correct the field that the message names in that file to what the message allows.',
+    remedy: 'Correct in that file what the message names, as the message allows.',
   },
   REGENT_BAD_ENVIRONMENT: {
     status: 400,

@@ -1,6 +1,6 @@
 import { readBounded } from '#common/input/bounded-file.ts'
 import { RegentError } from '#common/errors/errors.ts'
-import { say, type Sayable } from '#common/sentence/sentence.ts'
+import { say, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
 
 const limitBytes = 1_048_576
 
@@ -47,12 +47,20 @@ async function readLimited(path: string, what: Sayable): Promise<Uint8Array> {
   try {
     return await readBounded(path, limitBytes)
   } catch (error) {
-    throw badFile(what, path, say`cannot be read: ${firstLine(error)}`, error)
+    throw new RegentError('REGENT_BAD_FILE', said(what, path, say`cannot be read: ${firstLine(error)}`), {
+      cause: error,
+      remedy:
+        'Look at the path that the message names: a file must be there that this user may read, of 1 MiB at most.',
+    })
   }
 }
 
 export function badFile(what: Sayable, path: string, why: Sayable, cause?: unknown): RegentError {
-  return new RegentError('REGENT_BAD_FILE', say`${what}, ${path}, ${why}`, { cause })
+  return new RegentError('REGENT_BAD_FILE', said(what, path, why), { cause })
+}
+
+function said(what: Sayable, path: string, why: Sayable): Sentence {
+  return say`${what}, ${path}, ${why}`
 }
 
 export function firstLine(error: unknown): string {
