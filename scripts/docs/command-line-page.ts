@@ -72,8 +72,13 @@ function sections(command: Command, path: string): readonly string[] {
     .flatMap((child) => {
       const name = `${path} ${child.name()}`.trim()
       const children = sections(child, name)
-      return children.length > 0 ? children : section(child, name)
+      return children.length > 0 && !runsAlone(child) ? children : [...section(child, name), ...children]
     })
+}
+
+/** A verb that does something without a second one, such as `regent adopt FILE`. */
+function runsAlone({ registeredArguments }: Command): boolean {
+  return registeredArguments.length > 0
 }
 
 function section(command: Command, name: string): readonly string[] {

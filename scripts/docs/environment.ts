@@ -10,6 +10,7 @@ const variables: readonly (readonly [string, string])[] = [
     'absolute path of the mysqld that local clusters run; default one on `PATH`, else Debian’s packages in the cache',
   ],
   ['REGENT_CACHE', 'folder for unpacked packages; default `$XDG_CACHE_HOME/regent`, else `~/.cache/regent`'],
+  ['REGENT_HAPROXY', 'absolute path of the haproxy that routers of local clusters run; default as for MySQL'],
   ['REGENT_REDIS_SERVER', 'absolute path of the redis-server that the store’s tests start; default as for MySQL'],
   [
     'REGENT_REDIS_PASSWORD',
