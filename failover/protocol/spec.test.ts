@@ -29,6 +29,11 @@ describe('timings', () => {
     [{ processWatchMs: 501 }, 'processWatchMs must not exceed observeMs'],
     [{ replicaWatchMs: 501 }, 'replicaWatchMs must not exceed observeMs'],
     [{ unreachableMs: 6_000 }, 'unreachableMs must be shorter than leaseMs'],
+    [{ leaseMs: 6_001 }, 'leaseMs must not exceed 6000: managers wait for no longer lease before another leads'],
+    [
+      { heartbeatMs: 401, unreachableMs: 1_203 },
+      'heartbeatMs must not exceed 400: managers take an agent for unreachable that is silent for 1200',
+    ],
   ]
   it.each(cases)('that contradict each other are told: %j', (change, says) => {
     expect(String(contradictionIn({ ...defaultTimings, ...change }))).toBe(says)

@@ -146,8 +146,12 @@ export function leaseSurelyOutMs({ leaseMs }: Pick<Timings, 'leaseMs'>): number 
   return leaseMs * 1.01 + closesWithinMs
 }
 
-/** The first contradiction in these timings as a sentence, or undefined. */
+/**
+ * The first contradiction in these timings as a sentence, or undefined. An agent may have timings of its own. Managers
+ * go by the defaults: what they rest upon of an agent's is bounded by those.
+ */
 export function contradictionIn(timings: Timings): Sentence | undefined {
+  const { leaseMs, unreachableMs } = defaultTimings
   const rules: readonly (readonly [boolean, Sentence])[] = [
     [timings.leaseRenewMs * 3 <= timings.leaseMs, say`leaseRenewMs × 3 must not exceed leaseMs`],
     [timings.leaseAfterPauseMs <= timings.leaseRenewMs, say`leaseAfterPauseMs must not exceed leaseRenewMs`],
@@ -158,6 +162,14 @@ export function contradictionIn(timings: Timings): Sentence | undefined {
     [timings.processWatchMs <= timings.observeMs, say`processWatchMs must not exceed observeMs`],
     [timings.replicaWatchMs <= timings.observeMs, say`replicaWatchMs must not exceed observeMs`],
     [timings.unreachableMs < timings.leaseMs, say`unreachableMs must be shorter than leaseMs`],
+    [
+      timings.leaseMs <= leaseMs,
+      say`leaseMs must not exceed ${leaseMs}: managers wait for no longer lease before another leads`,
+    ],
+    [
+      timings.heartbeatMs * 3 <= unreachableMs,
+      say`heartbeatMs must not exceed ${unreachableMs / 3}: managers take an agent for unreachable that is silent for ${unreachableMs}`,
+    ],
   ]
   return rules.find(([holds]) => !holds)?.[1]
 }

@@ -34,10 +34,10 @@ export async function configurationPage(): Promise<string> {
     'For example:',
     '```yaml\ninstances: 5\ndurability: strict\nfailover: {budget: {failovers: 5}}\npolicies:\n  shop-4: {promotion: never}\n```',
     '## Durations',
-    'All are milliseconds. They are checked against each other when an agent or manager starts, and can be changed under `timings` of an agent’s configuration.',
+    'All are milliseconds. On one machine an agent’s own are changed under `timings` of its configuration, and are checked against each other when the agent starts. Managers go by the defaults, and so do agents on Kubernetes: an agent’s `leaseMs` and `heartbeatMs` may be shorter than what managers rest upon, and not longer.',
     table(['name', 'default', 'meaning'], await timingRows()),
     '## The agent’s configuration file',
-    '`regent local up` writes one per instance, `instances/<name>/agent.json` in the cluster’s folder, and keeps what was changed under `timings`, `serverSettings`, `bootIdFile` and `logLevel`.',
+    '`regent local up` writes one per instance, `instances/<name>/agent.json` in the cluster’s folder, and keeps what was changed under `timings`, `serverSettings`, `allowUnclassified`, `lifecycle`, `bootIdFile` and `logLevel`.',
     table(
       ['key', 'allowed', 'meaning'],
       Object.entries(agentConfigSchema.properties).map(([name, schema]) => [

@@ -129,6 +129,7 @@ describe('the agent’s configuration file', () => {
       /timings has the unknown key "leaseMinutes"; allowed are processWatchMs/,
     ],
     ['timings that contradict each other', { timings: { leaseMs: 1500 } }, /leaseRenewMs × 3 must not exceed leaseMs/],
+    ['a lease that outlives what managers wait for', { timings: { leaseMs: 20_000 } }, /leaseMs must not exceed 6000/],
     ['an instance of another cluster', { instance: 'other-0' }, /allowed is shop-<ordinal>/],
     ['a lifecycle agent that everybody may call unasked', { lifecycle: {} }, /lifecycle does not say who may call/],
     [
