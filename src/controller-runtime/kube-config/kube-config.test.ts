@@ -223,6 +223,35 @@ describe('with a kubeconfig', () => {
     })
   })
 
+  test('a kubeconfig without a current context, or one that leads nowhere, is refused with what is there', async () => {
+    const path = await kubeconfig('one', { server: 'https://here' }, { token: 't' })
+    const whole = JSON.parse(await readFile(path, 'utf8')) as object
+    const refusal = async (change: object) => {
+      await writeFile(path, JSON.stringify({ ...whole, ...change }))
+      return findKubeConnection({ clock, home: folder, env: { KUBECONFIG: path } }).then(
+        () => '',
+        (error: Error) => error.message.replace(path, 'FILE'),
+      )
+    }
+    expect(await refusal({ 'current-context': '' })).toBe(
+      'FILE: no context is the current one; there is: main. Name one with --context, or with "kubectl config use-context"',
+    )
+    expect(await refusal({ 'current-context': 'gone' })).toBe('FILE: there is no context "gone"; there is: main')
+    expect(await refusal({ clusters: [] })).toBe(
+      'FILE: context "main" leads to cluster "here", which is not there; there is: none',
+    )
+  })
+
+  test('a program for credentials that is not there is named, with what to do', async () => {
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: 'no-such-plugin', interactiveMode: 'Never' }
+    const path = await kubeconfig('one', { server: 'https://here' }, { exec })
+    const connection = await findKubeConnection({ clock, home: folder, env: { KUBECONFIG: path } })
+    await expect(connection.credentials()).rejects.toMatchObject({
+      code: 'REGENT_KUBE_CONFIG',
+      message: `${path}: credentials of user "me": the program no-such-plugin is not there; install that, or put its folder on PATH`,
+    })
+  })
+
   test('no file, a broken one and a context that names nothing are refused with the file’s name', async () => {
     const broken = join(folder, 'broken')
     await writeFile(broken, '{')

@@ -1,9 +1,10 @@
+import type { KubeConfig } from '@kubernetes/client-node'
 import { access, readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { readBounded } from '#common/input/bounded-file.ts'
 import { described, RegentError } from '#common/errors/errors.ts'
-import { say } from '#common/sentence/sentence.ts'
+import { say, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
 import type { Clock } from '#common/ports/ports.ts'
 import { hostPort } from '#common/text/host-port.ts'
 import { proxyFromEnvironment } from './environment-proxy.ts'
@@ -119,13 +120,9 @@ async function fromKubeconfig(
 ): Promise<KubeConnection> {
   const sources = { paths, once: new Map<string, string>() }
   let config = await loadFiles(sources, wanted)
-  const cluster = config.getCurrentCluster()
-  if (cluster === null)
-    throw new RegentError(
-      'REGENT_KUBE_CONFIG',
-      say`${paths.join(', ')}: the ${wanted === undefined ? say`current context` : say`context`} ${JSON.stringify(config.getCurrentContext())} names no cluster`,
-    )
   const context = config.getContextObject(config.getCurrentContext())
+  const cluster = config.getCurrentCluster()
+  if (cluster === null) throw refused(paths, clusterIsAbsent(config.getCurrentContext(), context?.cluster, config))
 
   async function credentials(fresh = false): Promise<Credentials> {
     // A plugin's token is kept until it says it expires; a new configuration has none yet.
@@ -134,11 +131,8 @@ async function fromKubeconfig(
     try {
       await config.applyToHTTPSOptions(filled as Parameters<typeof config.applyToHTTPSOptions>[0])
     } catch (error) {
-      throw new RegentError(
-        'REGENT_KUBE_CONFIG',
-        say`${paths.join(', ')}: credentials of user ${JSON.stringify(config.getCurrentUser()?.name)}: ${described(error)}`,
-        { cause: error },
-      )
+      const user = JSON.stringify(config.getCurrentUser()?.name)
+      throw refused(paths, say`credentials of user ${user}: ${absentProgram(error) ?? described(error)}`, error)
     }
     return { headers: headersIn(filled), tls: tlsIn(filled) }
   }
@@ -194,15 +188,38 @@ async function loadFiles({ paths, once }: KubeconfigSources, context: string | u
       currentContext: whole.getCurrentContext() || one.getCurrentContext(),
     })
   }
-  if (context === undefined) return whole
-  const known = whole.getContexts().map(({ name }) => name)
-  if (!known.includes(context))
-    throw new RegentError(
-      'REGENT_KUBE_CONFIG',
-      say`${paths.join(', ')}: there is no context ${JSON.stringify(context)}; there is: ${known.join(', ') || say`none`}`,
+  const chosen = context ?? whole.getCurrentContext()
+  const known = namesOf(whole.getContexts())
+  if (!chosen)
+    throw refused(
+      paths,
+      say`no context is the current one; there is: ${known}. Name one with --context, or with "kubectl config use-context"`,
     )
-  whole.setCurrentContext(context)
+  if (whole.getContextObject(chosen) === null)
+    throw refused(paths, say`there is no context ${JSON.stringify(chosen)}; there is: ${known}`)
+  whole.setCurrentContext(chosen)
   return whole
+}
+
+function refused(paths: readonly string[], why: Sayable, cause?: unknown): RegentError {
+  return new RegentError('REGENT_KUBE_CONFIG', say`${paths.join(', ')}: ${why}`, { cause })
+}
+
+function clusterIsAbsent(context: string, cluster: string | undefined, config: KubeConfig): Sentence {
+  const there = namesOf(config.getClusters())
+  return say`context ${JSON.stringify(context)} leads to cluster ${JSON.stringify(cluster)}, which is not there; there is: ${there}`
+}
+
+function namesOf(named: readonly { readonly name: string }[]): Sayable {
+  return named.map(({ name }) => name).join(', ') || say`none`
+}
+
+/** Clouds have a program of theirs make the token. */
+function absentProgram(error: unknown): Sentence | undefined {
+  const { code, syscall, path } = error as NodeJS.ErrnoException
+  return code === 'ENOENT' && syscall?.startsWith('spawn') === true && path !== undefined
+    ? say`the program ${path} is not there; install that, or put its folder on PATH`
+    : undefined
 }
 
 function merged<Named extends { readonly name: string }>(before: readonly Named[], after: readonly Named[]): Named[] {
