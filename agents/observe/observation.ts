@@ -204,12 +204,14 @@ export class ObservationBuilder {
   }
 }
 
-function reachOf(config: Parts['config']): Pick<Observation, 'reachedBy'> {
-  return config.far === undefined ? {} : { reachedBy: isSqlOnly(config) ? 'sql' : 'ssh' }
+export function reachOf(config: Pick<Parts['config'], 'far'>): Pick<Observation, 'reachedBy' | 'startsAgain'> {
+  if (config.far === undefined) return {}
+  const startsAgain = !isSqlOnly(config) && config.far.start !== undefined
+  return { reachedBy: isSqlOnly(config) ? 'sql' : 'ssh', ...(startsAgain ? {} : { startsAgain }) }
 }
 
 /** Nobody sees the process there. */
-function isSqlOnly({ far }: Parts['config']): boolean {
+function isSqlOnly({ far }: Pick<Parts['config'], 'far'>): boolean {
   return far !== undefined && far.ssh === undefined
 }
 

@@ -321,6 +321,8 @@ export interface Observation extends ObservedBackups {
   readonly bindsToRun?: true
   /** How an agent reaches its host that is far from its server. Absent where it is beside that. */
   readonly reachedBy?: 'ssh' | 'sql'
+  /** Nobody whom its agent could ask starts a mysqld of its host again that has ended. Absent else, and if older. */
+  readonly startsAgain?: false
   readonly process: ProcessState
   /** Why the process is absent or dead, in a sentence; '' otherwise. */
   readonly processNote: Heard

@@ -47,3 +47,15 @@ it('A restart is refused where it could not end: in a cluster that is paused, wi
     'there is no instance shop-9',
   )
 })
+
+it('A restart of a server that nothing starts again is refused before anybody takes over, and by a dry run too', async () => {
+  for (const dryRun of [true, false]) {
+    const { operations, posted, asked } = operationsOn({
+      views: { 'shop-0': { reachedBy: 'ssh', startsAgain: false } },
+    })
+    await expect(operations.perform('restart', { instance: 'shop-0', dryRun })).rejects.toThrow(
+      'no restart of shop-0: Regent could stop mysqld at its host, and has no command that starts mysqld there',
+    )
+    expect([...posted, ...asked]).toEqual([])
+  }
+})

@@ -19,6 +19,11 @@ export const restart: Performer<'restart'> = (asking, { instance, dryRun }) => {
   const view = liveViews(snapshot).find(({ name }) => name === instance)
   if (view === undefined) throw asking.refusal(say`no restart of ${instance}: its agent does not answer`)
   const { agent, observation } = view
+  // Its agent refuses too, but only once another instance has taken over for nothing.
+  if (observation.startsAgain === false)
+    throw asking.refusal(
+      say`no restart of ${instance}: Regent could stop mysqld at its host, and has no command that starts mysqld there`,
+    )
   const isPrimary = instance === instanceOf(record.primary)
   const first = isPrimary ? handOver(asking, { from: instance, reason: `restart ${instance}`, dryRun }) : null
   const steps = [
