@@ -28,8 +28,8 @@ import {
   type Situation,
 } from '../judge/situation.ts'
 import { isWell, judgePrimary, type Verdict } from '../judge/primary/verdict.ts'
-import type { Action } from '../protocol/decision.ts'
-import { nextRecord, type ClusterRecord } from '../protocol/record.ts'
+import type { Action, FlowKind } from '../protocol/decision.ts'
+import { nextRecord, type ClusterRecord, type GroupRecord } from '../protocol/record.ts'
 import { analyseGroup } from './analyse-group.ts'
 import { assignmentOrders } from './assignments.ts'
 import { bootstrapStep, planForcedBootstrap } from './bootstrap.ts'
@@ -37,14 +37,15 @@ import type { ActsOf, FoundOf } from '../steps/acting.ts'
 import { conditionOf, type Known } from './condition.ts'
 import { membershipStep } from './admission.ts'
 import {
+  chosenBeside,
   doesNotComeUp,
-  doubtedNamed,
   lossOfReboot,
   rebootStep,
   stalledMs,
   stepsOfReboot,
   whyNeverForms,
   whyNoReboot,
+  whyNotFormed,
 } from './reboot.ts'
 import { expulsionOfSilent } from './silent-member.ts'
 import { beginSwitchover, planSwitchover, switchoverStep } from './switchover.ts'
@@ -178,22 +179,38 @@ function formedAnew(situation: Situation, { view }: Known['outage']): FlowStep {
  * older one nobody would be in the group, and the group would be formed again.
  */
 function formingStep(situation: Situation, { view }: Known['forming']): FlowStep {
-  const { record, timings } = situation
-  const name = instanceOf(record.primary)
-  const primary = whoForms(situation)
-  // A group that is formed anew is the end of the failover that decided so.
-  const flow = record.epoch === 1 ? 'bootstrap' : 'failover'
-  if (primary === undefined) return formedAnew(situation, { view })
-  const { stored, converged } = primary.observation
-  const isFormed = (stored.formedEpoch ?? 0) >= record.epoch
-  const waits = { flow, blocked: true, revisitMs: 1_000 } as const
-  if (!isFormed || record.group === undefined)
-    return step(say`${name} forms the group: ${heard(converged.sentence)}`, assignmentOrders(situation), waits)
-  if (isBeingLookedAt(primary, timings))
-    return step(say`${name} has formed the group, and is looked at once more: ${heard(converged.sentence)}`, [], waits)
+  const former = whoForms(situation)
+  if (former === undefined) return formedAnew(situation, { view })
+  const { epoch, group: known } = situation.record
+  const isFormed = (former.observation.stored.formedEpoch ?? 0) >= epoch
+  return isFormed && known !== undefined ? formedStep(situation, former, known) : toBeFormed(situation, former)
+}
+
+/** A group that is formed anew is the end of the failover that decided so. */
+function flowOf({ epoch }: ClusterRecord): FlowKind {
+  return epoch === 1 ? 'bootstrap' : 'failover'
+}
+
+function toBeFormed(situation: Situation, { name, observation }: LiveView): FlowStep {
+  const waits = { blocked: true, revisitMs: 1_000 } as const
+  const orders = assignmentOrders(situation)
+  if (doesNotComeUp(observation)) return step(whyNotFormed(situation), orders, waits)
+  const flow = flowOf(situation.record)
+  return step(say`${name} forms the group: ${heard(observation.converged.sentence)}`, orders, { ...waits, flow })
+}
+
+function formedStep({ record, timings }: Situation, former: LiveView, known: GroupRecord): FlowStep {
+  const { name, observation } = former
+  const flow = flowOf(record)
+  if (isBeingLookedAt(former, timings))
+    return step(
+      say`${name} has formed the group, and is looked at once more: ${heard(observation.converged.sentence)}`,
+      [],
+      { flow, blocked: true, revisitMs: 1_000 },
+    )
   const why = say`${name} has formed the group; the others may join`
-  const viewId = groupSeenBy(primary, timings.frozenMs)?.viewId ?? ''
-  const group = { ...record.group, forming: false, ...(viewId === '' ? {} : { view: viewId }) }
+  const viewId = groupSeenBy(former, timings.frozenMs)?.viewId ?? ''
+  const group = { ...known, forming: false, ...(viewId === '' ? {} : { view: viewId }) }
   return step(why, [{ kind: 'commit', why, next: nextRecord(record, { group }) }], { flow })
 }
 
@@ -205,12 +222,12 @@ function whoForms(situation: Situation): LiveView | undefined {
 
 /**
  * Its mysqld does not come up, or a person names another one; or that was so, and it has promised the next epoch since.
- * Nobody else may form a group whose record names nobody else.
+ * Nobody else may form a group whose record names nobody else, unless a person chooses somebody.
  */
 function cannotForm(situation: Situation, former: LiveView): boolean {
   const { record, requests, timings } = situation
   const { observation, name } = former
-  if (record.syncSet.length === 0 && doubtedNamed(situation) === undefined) return false
+  if (record.syncSet.length === 0 && chosenBeside(situation) === undefined) return false
   const asked = requests.find((request) => request.kind === 'failover')
   const isAnotherNamed = asked !== undefined && asked.to !== null && asked.to !== name
   const isIn = groupSeenBy(former, timings.frozenMs)?.state === 'ONLINE'

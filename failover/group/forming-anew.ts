@@ -2,10 +2,12 @@ import { command, counted, say, together, type Said, type Sentence } from '#comm
 import { compareVersions } from '#topology/group/versions.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { instanceOf, ordinalOf, type InstanceName, type MemberId } from '#topology/snapshot/member.ts'
+import type { Observation } from '#topology/snapshot/observation.ts'
 import { allOf } from '#common/text/words.ts'
 import { step, type FlowStep } from '../steps/step.ts'
 import type { Promised } from '../judge/election/promised.ts'
 import { compareDowntime } from '../judge/downtime.ts'
+import { hasDoubtedData } from '../judge/data/doubted-data.ts'
 import { everybodyBut, isUncopied } from '../judge/data/doubted-members.ts'
 import { isFenced, liveView, type Situation } from '../judge/situation.ts'
 import { noLoss, unknownLoss, type Loss } from '../protocol/notes.ts'
@@ -148,7 +150,21 @@ function leaderOfAll(situation: Situation, promised: readonly Promised[], choice
 
 /** What others hold by the same names may be something else than what this member holds. */
 function isChoiceOfTwo({ record }: Situation, leader: Promised): boolean {
-  return record.group?.parted === true || isOfAnother(record, leader) || isNameless(leader)
+  const { observation } = leader.view
+  return (
+    record.group?.parted === true ||
+    isOfAnother(record, leader) ||
+    isNameless(leader) ||
+    isStrangerInDoubt(record, observation)
+  )
+}
+
+/** The record does not name it, perhaps because its data may be others than its GTIDs say. */
+export function isStrangerInDoubt(
+  { primary, syncSet }: ClusterRecord,
+  { member, stored }: Pick<Observation, 'member' | 'stored'>,
+): boolean {
+  return member !== primary && !syncSet.includes(member) && hasDoubtedData(stored)
 }
 
 /** Another hand reset its GTIDs, or gave it some: what it holds may be more or less than it claims. */

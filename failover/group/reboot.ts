@@ -9,31 +9,65 @@ import { changeRecord } from '../steps/commit.ts'
 import { step, type FlowStep } from '../steps/step.ts'
 import { promisedBy } from '../judge/election/promised.ts'
 import { isUncopied } from '../judge/data/doubted-members.ts'
-import { hasPromised, liveView, viewNamed, wasHeardLately, type LiveView, type Situation } from '../judge/situation.ts'
+import {
+  hasPromised,
+  liveView,
+  liveViews,
+  viewNamed,
+  wasHeardLately,
+  type LiveView,
+  type Situation,
+} from '../judge/situation.ts'
 import type { ClusterRecord } from '../protocol/record.ts'
 import { assignmentOrders } from './assignments.ts'
-import { formAnew, lossBy } from './forming-anew.ts'
+import { formAnew, isStrangerInDoubt, lossBy } from './forming-anew.ts'
 import { viewOf, wasInFork } from './view.ts'
 
 /**
- * Members that may hold what was acknowledged: the record never names fewer than may have been members. A member whose
- * rows are in doubt is among them where a person names it.
+ * Members that may hold what was acknowledged: the record never names fewer than may have been members. An instance
+ * that is none of them is among them where a person names it.
  */
 function everybody(situation: Situation): readonly MemberId[] {
-  const { record } = situation
-  const doubted = doubtedNamed(situation)
-  return [record.primary, ...record.syncSet, ...(doubted === undefined ? [] : [doubted])]
+  const named = chosenBeside(situation)
+  return [...membersBy(situation.record), ...(named === undefined ? [] : [named])]
 }
 
-/** The primary that was chosen may be gone for good before anybody is a copy: then a person chooses once more. */
-export function doubtedNamed({ record, requests }: Situation): MemberId | undefined {
-  const asked = requests.find((request) => request.kind === 'failover')
-  return asked?.acceptLoss === true ? doubtedOf(record, asked.to) : undefined
+function membersBy({ primary, syncSet }: ClusterRecord): readonly MemberId[] {
+  return [primary, ...syncSet]
+}
+
+/**
+ * The members that the record names may be gone for good, before anybody else is a member or a copy: then a person
+ * chooses once more. Undefined where nobody is chosen, or a member of the record.
+ */
+export function chosenBeside(situation: Situation): MemberId | undefined {
+  const asked = situation.requests.find((request) => request.kind === 'failover')
+  return asked?.acceptLoss === true ? choiceBeside(situation, asked.to) : undefined
+}
+
+function choiceBeside(situation: Situation, name: InstanceName | null): MemberId | undefined {
+  return doubtedOf(situation.record, name) ?? strangersTo(situation).find((member) => instanceOf(member) === name)
 }
 
 function doubtedOf(record: ClusterRecord, name: InstanceName | null): MemberId | undefined {
-  const known = [record.primary, ...record.syncSet]
+  const known = membersBy(record)
   return record.doubted?.members.find((member) => instanceOf(member) === name && !known.includes(member))
+}
+
+/** Instances that the record does not name, and that may be chosen: none while a member is left that it names. */
+function strangersTo(situation: Situation): readonly MemberId[] {
+  const known = membersBy(situation.record)
+  if (known.some((member) => isLeft(situation, member))) return []
+  return liveViews(situation.snapshot)
+    .filter(({ past, observation: { stored } }) => past === undefined && !stored.seeding)
+    .map(({ observation }) => observation.member)
+    .filter((member) => !known.includes(member))
+}
+
+/** The member answers, and says what it holds once it is asked. */
+function isLeft(situation: Situation, member: MemberId): boolean {
+  const view = liveView(situation.snapshot, member)
+  return view !== undefined && !isSeeded(situation, member) && !doesNotComeUp(view.observation)
 }
 
 /**
@@ -226,13 +260,15 @@ function waitForSilent(situation: Situation, view: GroupView, silent: readonly M
   const giveUp = say`, or give those up: ${command('failover', '--accept-loss')}${seeded}`
   // Where nobody is left none can go on without the others.
   const isAnybodyLeft = askedMembers(situation).some((member) => !silent.includes(member))
-  const orElse = isAnybodyLeft ? giveUp : ''
+  const orElse = isAnybodyLeft ? giveUp : strangersTo(situation).length > 0 ? chooseBeside : ''
   const without = starting.length > 0 ? say`; ${areBeingStarted(starting)}` : orElse
   return step(say`${view.sentence}. ${missing}${without}`, assignmentOrders(situation), {
     blocked: true,
     revisitMs: 1_000,
   })
 }
+
+const chooseBeside = say`, or choose who leads: ${command('failover', '--accept-loss', '--to', '<instance>')}`
 
 function whoIsAway(away: readonly MemberId[]): readonly Sentence[] {
   if (away.length === 0) return []
@@ -247,6 +283,13 @@ function whoIsDown(down: readonly MemberId[]): readonly Sentence[] {
   return [
     say`mysqld of ${allOf(down.map(instanceOf))} ${does} not come up, and ${holds} may hold the last writes: put right why`,
   ]
+}
+
+/** Where nobody else is to form the group: a person puts that right, or chooses somebody. */
+export function whyNotFormed(situation: Situation): Sentence {
+  const name = instanceOf(situation.record.primary)
+  const choose = strangersTo(situation).length > 0 ? chooseBeside : ''
+  return say`mysqld of ${name} does not come up, and nobody else is to form the group: put right why${choose}`
 }
 
 /** Only a primary, whose copy would have been refused. */
@@ -289,8 +332,7 @@ export function whyNoReboot(situation: Situation): Sentence | null {
 /** Why this instance cannot form the group anew, whatever a person gives up; null where it may. */
 export function whyNeverForms(situation: Situation, to: InstanceName): Sentence | null {
   if (!situation.snapshot.instances.some(({ name }) => name === to)) return say`there is no instance ${to}`
-  const known = everybody(situation).find((one) => instanceOf(one) === to)
-  const member = known ?? doubtedOf(situation.record, to)
+  const member = choiceBeside(situation, to) ?? everybody(situation).find((one) => instanceOf(one) === to)
   if (member === undefined) return say`${to} is no member of the group that the record names`
   if (wentBack(situation, member)) return say`the volume of ${to} went back in time`
   if (isSeeded(situation, member)) return say`${to} began to be seeded and holds nothing that counts`
@@ -311,9 +353,13 @@ function isOfTwo(situation: Situation, to: InstanceName | null): boolean {
   const { condition, forks } = viewOf(situation)
   if (condition === 'splitBrain' || record.group?.parted === true) return true
   const observation = to === null ? null : viewNamed(snapshot, to)?.observation
-  if (observation == null) return false
-  if (observation.stored.gtidsReset === true) return true
-  return forks.includes(observation.instance) || wasInFork(observation.stored) || isUncopied(record, observation)
+  return observation != null && (forks.includes(observation.instance) || tellsByNoName(record, observation))
+}
+
+function tellsByNoName(record: ClusterRecord, observation: Observation): boolean {
+  const { stored } = observation
+  const isOther = wasInFork(stored) || isUncopied(record, observation)
+  return stored.gtidsReset === true || isOther || isStrangerInDoubt(record, observation)
 }
 
 export function stepsOfReboot(situation: Situation): readonly Sentence[] {
