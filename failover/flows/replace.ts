@@ -120,10 +120,13 @@ function holdsFor(situation: Situation, member: MemberId): boolean {
 
 /**
  * A following member leaves in order before it ends (`agents/orders/termination.ts`). A member that does not follow has
- * yet to leave.
+ * yet to leave. In a group the primary has on its disk whatever was acknowledged, and no marker is ever written.
  */
 function leavesUnproven(situation: Situation, instance: InstanceName): boolean {
-  return situation.record.syncSet.some((member) => instanceOf(member) === instance && !holdsFor(situation, member))
+  const { group, syncSet } = situation.record
+  return (
+    group === undefined && syncSet.some((member) => instanceOf(member) === instance && !holdsFor(situation, member))
+  )
 }
 
 /**

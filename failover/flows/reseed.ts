@@ -1,4 +1,4 @@
-import { command, say, text, type Sentence } from '#common/sentence/sentence.ts'
+import { command, say, text, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
 import { instanceOf, type InstanceName } from '#topology/snapshot/member.ts'
 import { seedingsDue, whyNotAsItIs, type DueSeeding } from '../judge/seeding/seeding-plan.ts'
 import { whyNoOrigin } from '../judge/seeding/seed-origin.ts'
@@ -21,7 +21,28 @@ export function planReseed(situation: Situation, instance: InstanceName): Reseed
   const primary = liveView(snapshot, record.primary)
   if (primary === undefined) return { refusal: say`the primary does not answer, and nobody is copied meanwhile` }
   const due = seedingsDue(situation, primary).find(({ view }) => view.name === instance)
-  return due === undefined ? { refusal: whyNot(situation, primary, instance) } : planFor(situation, primary, due)
+  if (due !== undefined) return planFor(situation, primary, due)
+  return planToLeave(situation, primary, instance) ?? { refusal: whyNot(situation, primary, instance) }
+}
+
+/**
+ * A member of a group that was open for writes leaves the group first, by the policy or by the word of a person
+ * (`failover/group/admission.ts`).
+ */
+function planToLeave(situation: Situation, primary: LiveView, instance: InstanceName): ReseedPlan | undefined {
+  const { record, snapshot, spec } = situation
+  const member = record.syncSet.find((one) => instanceOf(one) === instance)
+  const view = member === undefined ? undefined : liveView(snapshot, member)
+  if (record.group === undefined || view?.observation.stored.opened !== true) return undefined
+  const why = whyNotAsItIs(situation, view, primary)
+  if (why === null) return undefined
+  const leaves = say`${instance} leaves the group, once each instance is a member`
+  if (spec.reseed === 'automatic')
+    return { needless: say`${instance} ${why}: it is seeded again without being asked; ${leaves}` }
+  return {
+    sentence: say`${instance} ${why}: its data become a copy of another member`,
+    steps: [leaves, ...stepsOfCopy(instance, primary, say`another member`)],
+  }
 }
 
 /** What is in the sync set is given up by nobody, whatever is wrong with it. */
@@ -44,10 +65,14 @@ function planFor(situation: Situation, primary: LiveView, { view, why, donor, ba
     return { refusal: say`${name} ${why}, but there is nothing to copy: ${whyNoOrigin(situation, view, primary)}` }
   return {
     sentence: say`${name} ${why}: its data become a copy of ${from}`,
-    steps: [
-      say`transactions that ${name} alone has are archived`,
-      say`all data of ${name} are replaced by a copy of ${from}`,
-      say`${name} follows ${primary.name}, and counts once it has caught up`,
-    ],
+    steps: stepsOfCopy(name, primary, from),
   }
+}
+
+function stepsOfCopy(name: InstanceName, primary: LiveView, from: Sayable): readonly Sentence[] {
+  return [
+    say`transactions that ${name} alone has are archived`,
+    say`all data of ${name} are replaced by a copy of ${from}`,
+    say`${name} follows ${primary.name}, and counts once it has caught up`,
+  ]
 }

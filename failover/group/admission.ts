@@ -5,6 +5,7 @@ import { unappliedOf } from '#topology/snapshot/holdings.ts'
 import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
 import { changeRecord } from '../steps/commit.ts'
 import type { FlowStep } from '../steps/step.ts'
+import { mayReseed } from '../judge/seeding/reseed-consent.ts'
 import { whyNotAsItIs } from '../judge/seeding/seeding-plan.ts'
 import {
   departing,
@@ -104,13 +105,13 @@ function whyLeave(situation: Situation, member: MemberId, view: GroupView): Sent
 
 /**
  * Why a member whose data are in doubt leaves the group; one at a time, and only while each instance is a member. Until
- * then it stays, and is elected last. Where a person decides about copies it stays a member as it is.
+ * then it stays, and is elected last. Where a person decides about copies it stays until that person says so.
  */
 function whyInDoubt(situation: Situation, view: LiveView | undefined, { members }: GroupView): Sentence | null {
-  const { spec, record, snapshot } = situation
+  const { record, snapshot } = situation
+  if (view?.observation.stored.opened !== true || !mayReseed(situation, view.name)) return null
   const isWhole = snapshot.instances.every(({ name }) => members.get(name) === 'ONLINE')
-  const isSpared = isWhole && record.leaving.length === 0 && spec.reseed === 'automatic'
-  if (!isSpared || view?.observation.stored.opened !== true) return null
+  if (!isWhole || record.leaving.length > 0) return null
   return whyCopied(situation, view)
 }
 
