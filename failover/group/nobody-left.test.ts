@@ -11,6 +11,7 @@ import { lossOfReboot, whyNeverForms } from './reboot.ts'
 import { aGroupSituation, groupRecord, nobodyIn, type GroupSituation } from './testing-group.ts'
 
 const silent = { reachable: false } as const
+const alive = { 'shop-0': 'ONLINE', 'shop-2': 'ONLINE' } as const
 const replaced = memberId('shop-0', 'another-volume')
 const byForce = (to: string | null) =>
   ({ requests: [{ kind: 'failover', id: 'asked', to, acceptLoss: true }] }) as const
@@ -88,6 +89,7 @@ describe('Where the only member that the record names', () => {
   it.each<[string, GroupSituation]>([
     ['answers', { views: { 'shop-0': {} } }],
     ['is to form the group and is just doing so', { record: groupRecord(true), views: { 'shop-0': {} } }],
+    ['is silent, and its group goes on', { record: groupRecord(true), sees: { 'shop-2': { members: alive } } }],
     ['is starting', { views: { 'shop-0': { process: 'starting', server: null } } }],
   ])('%s, nobody else may be chosen', (_, more) => {
     expect(String(whyNeverForms(given(more), 'shop-1'))).toBe('shop-1 is no member of the group that the record names')

@@ -54,10 +54,13 @@ function doubtedOf(record: ClusterRecord, name: InstanceName | null): MemberId |
   return record.doubted?.members.find((member) => instanceOf(member) === name && !known.includes(member))
 }
 
-/** Instances that the record does not name, and that may be chosen: none while a member is left that it names. */
+/**
+ * Instances that the record does not name, and that may be chosen: none while a member is left that it names, nor while
+ * anybody sees a group that goes on.
+ */
 function strangersTo(situation: Situation): readonly MemberId[] {
   const known = membersBy(situation.record)
-  if (known.some((member) => isLeft(situation, member))) return []
+  if (viewOf(situation).primary !== null || known.some((member) => isLeft(situation, member))) return []
   return liveViews(situation.snapshot)
     .filter(({ past, observation: { stored } }) => past === undefined && !stored.seeding)
     .map(({ observation }) => observation.member)
