@@ -195,11 +195,12 @@ export class Group implements Mode<Step> {
     return waitsToEnd(this.#parts, waitedMs)
   }
 
-  /** A member that is just joining counts as in the group. */
+  /** A member that is just joining counts as in the group. What began to be seeded holds nothing for the group. */
   whyNotSeeded(): Sentence | null {
-    const { process, observer, jobs } = this.#parts
+    const { process, observer, jobs, file } = this.#parts
     const state = process.state === 'running' ? (observer.server?.group?.state ?? 'OFFLINE') : 'OFFLINE'
-    return jobs.startingGroup !== null || state !== 'OFFLINE' ? say`it is still in its replication group` : null
+    const isStarting = jobs.startingGroup !== null || (jobs.mayBeStartingGroup && !file.current.seeding)
+    return isStarting || state !== 'OFFLINE' ? say`it is still in its replication group` : null
   }
 
   /** A commit that waits for its group is acknowledged by the group, or not at all. */

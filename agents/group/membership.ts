@@ -90,6 +90,9 @@ function outside(view: View, member: Membership): NextPass {
 
 function outsideAndClosed(view: View, member: Membership): NextPass {
   const { task, assignment } = member
+  // A start that goes on in the server would make it a member that nobody counts on: to leave waits for its end.
+  if (task.does === 'stayOut' && view.jobs.mayBeStartingGroup && !member.isStarting)
+    return { steps: [{ do: 'leaveGroup' }, { do: 'outdate' }], next: 'after a look' }
   if (task.does === 'stayOut')
     return {
       ...waits(member, say`outside of the group: it waits until it is told to join`),

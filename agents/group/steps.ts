@@ -66,8 +66,10 @@ export const groupSteps = {
     await groupOf(parts).stop()
     parts.expulsion?.rest()
   },
+  /** A stop and a start wait for each other in the server: no start is under way once a stop was answered. */
   leaveGroup: async (parts) => {
     await groupOf(parts).stop(leaveMs)
+    learn(parts, { fact: 'groupMayBeStarting', mayBeStartingGroup: false })
     parts.expulsion?.rest()
   },
   /** The spec says another one since this server joined. */
@@ -183,8 +185,8 @@ async function joinGroup(parts: Parts, { settings, formsIn }: Joining): Promise<
       (error: unknown) => {
         const why = describeError(error)
         pauseBeforeJoining(parts)
-        if (isUnanswered(error) && process.pid === pid && process.state === 'running')
-          learn(parts, { fact: 'groupMayBeStarting', mayBeStartingGroup: true })
+        const goesOn = isUnanswered(error) && process.pid === pid && process.state === 'running'
+        learn(parts, { fact: 'groupMayBeStarting', mayBeStartingGroup: goesOn })
         notices.failed('GroupNotJoined', say`the group was not ${forms ? say`formed` : say`joined`}`, error)
         return why
       },

@@ -255,10 +255,13 @@ function progressOf({ progress }: Parts['copying'], nowMs: number): Observation[
   return { ...shown, ...(movedAtMs === null ? {} : { stillMs: Math.round(nowMs - movedAtMs) }) }
 }
 
-/** What a start made of its server is shown by a look that began after the start. */
+/**
+ * What a start made of its server is shown by a look that began after the start. A start that an agent before began, or
+ * that nobody answered, may go on in the server.
+ */
 function joiningOf({ jobs, observer }: Pick<Parts, 'jobs' | 'observer'>): Pick<Observation, 'joinsGroup'> {
   const isUnseen = observer.server?.group !== undefined && !observer.isFresh
-  return jobs.startingGroup !== null || isUnseen ? { joinsGroup: true } : {}
+  return jobs.startingGroup !== null || jobs.mayBeStartingGroup || isUnseen ? { joinsGroup: true } : {}
 }
 
 function lacksOf({ guards: { lacks } }: Pick<Parts, 'guards'>): Pick<Observation, 'lacks'> {

@@ -189,6 +189,11 @@ export class GroupPlugin implements GroupCommits {
   async stop(deadlineMs: number): Promise<void> {
     const { time } = this.#groups
     const untilMs = time.nowMs + deadlineMs
+    // A stop and a start take the same lock (`plugin_running_lock`).
+    while (this.#isStarting) {
+      if (time.nowMs >= untilMs) throw tooLate(deadlineMs)
+      await this.#sleep(pollMs)
+    }
     if (this.member === null) {
       this.#error = this.#former = null
       return
