@@ -1,3 +1,4 @@
+import { saying } from '#test/support/said-as-text.ts'
 import { describe, expect, it } from 'vitest'
 import { gtids, memberOf, type ViewOverrides } from '#topology/testing.ts'
 import { viewId, type GroupShape } from '#topology/testing-group.ts'
@@ -64,7 +65,7 @@ describe('A new cluster', () => {
     ],
     'until every server answers': ['waiting for mysqld of shop-1', { views: { 'shop-1': fresh({ server: null }) } }],
     'where servers hold different data': [
-      'no instance holds everything that the others hold: a person decides',
+      'no instance holds everything that the others hold: choose who leads (--dry-run names what is given up): regent failover --accept-loss --to <instance>',
       { views: { 'shop-0': holding(gtids('shop-0', 3)), 'shop-1': holding(gtids('shop-1', 1)) } },
     ],
     'where an agent promised an epoch: that cluster was there before': [
@@ -88,9 +89,39 @@ describe('A new cluster', () => {
   })
 
   it('whose record is lost is not begun by force', () => {
-    expect(modeOf({ mode: 'group' }).planForcedBootstrap(aGroupSituation(), 'shop-1')).toEqual({
+    expect(forced('shop-1', { 'shop-2': fresh({ stored: { promise: 4 } }) })).toEqual({
       refusal: 'a cluster in mode group without its record is not begun by force: bring the record back',
     })
+  })
+})
+
+const forced = (to: string, views: GroupSituation['views']) => {
+  const situation = aGroupSituation({ sees: nobodyIn, views: { ...all, ...views } })
+  return modeOf({ mode: 'group' }).planForcedBootstrap({ ...situation, record: undefined }, to)
+}
+
+describe('A new cluster whose servers hold different data', () => {
+  const views = { 'shop-0': holding(gtids('shop-0', 3)), 'shop-1': holding(gtids('shop-1', 1)) }
+  const byForce = (to: string) => ({ requests: [{ kind: 'failover', id: 'asked', to, acceptLoss: true }] }) as const
+
+  it('is led by the one that a person chose, and what is given up is said beforehand', () => {
+    expect(forced('shop-1', views)).toMatchObject({
+      leader: { name: 'shop-1' },
+      unknown: [],
+      givenUp: saying('3 transactions of shop-0'),
+    })
+    const decision = begin({ views, ...byForce('shop-1') })
+    expect(committed(decision)).toMatchObject({ epoch: 1, primary: shop1, syncSet: [], group: { forming: true } })
+    expect(decision.sentence).toContain('forced: shop-1 forms the group; given up: 3 transactions of shop-0')
+  })
+
+  it.each<[string, GroupSituation['views'], string]>([
+    ['an agent is silent', { 'shop-2': fresh({ reachable: false }) }, 'shop-2 must answer first'],
+    ['a server does not answer', { 'shop-2': fresh({ server: null }) }, 'shop-2 must answer first'],
+    ['the chosen one began to be seeded', { 'shop-1': fresh({ stored: { seeding: true } }) }, 'began to be seeded'],
+  ])('is led by nobody while %s', (_, more, says) => {
+    expect(forced('shop-1', { ...views, ...more })).toEqual({ refusal: saying(says) })
+    expect(begin({ views: { ...views, ...more }, ...byForce('shop-1') })).toMatchObject({ actions: [], blocked: true })
   })
 })
 

@@ -2,11 +2,14 @@ import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import { compareVersions } from '#topology/group/versions.ts'
 import { GtidSet } from '#topology/gtid/gtid-set.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
-import { ordinalOf } from '#topology/snapshot/member.ts'
+import { allOf } from '#common/text/words.ts'
+import { ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
+import { chosenLeader, forcedAdvice, planForcedBootstrap as planAnyForced } from '../flows/forced-bootstrap.ts'
+import type { ForcedBootstrap } from '../flows/mode.ts'
 import { agentsAreAwaited, beforeMaking, standStillInMaking, waitForServers, waitInMaking } from '../steps/making.ts'
 import { restoreFirst } from '../flows/backups/restoring.ts'
 import { step, type FlowStep } from '../steps/step.ts'
-import { isLive, liveViews, type DecisionInput, type LiveView } from '../judge/situation.ts'
+import { isLive, isServing, liveViews, type DecisionInput, type LiveView } from '../judge/situation.ts'
 import { recordVersion, type ClusterRecord } from '../protocol/record.ts'
 import { groupNameFor } from './assignments.ts'
 
@@ -15,6 +18,8 @@ import { groupNameFor } from './assignments.ts'
  * Nothing is believed before everybody answered.
  */
 export function bootstrapStep(input: DecisionInput): FlowStep {
+  const chosen = chosenLeader(input)
+  if (chosen !== undefined) return forcedStep(input, chosen)
   const early = beforeMaking(input)
   if (early !== null) return early
   const live = liveViews(input.snapshot)
@@ -38,12 +43,24 @@ function commitLeader(input: DecisionInput, live: readonly LiveView[]): FlowStep
     // A lower version does not join a higher group.
     .toSorted((a, b) => compareVersions(versionOf(a), versionOf(b)) || ordinalOf(a.name) - ordinalOf(b.name))
   if (leader === undefined)
-    return standStillInMaking(say`no instance holds everything that the others hold: a person decides`)
+    return standStillInMaking(say`no instance holds everything that the others hold: ${forcedAdvice}`)
   const why = say`bootstrap: ${leader.name} forms the group${union.isEmpty() ? '' : say`, it holds all ${counted(union.count(), 'transaction')}`}`
+  return commitFirst(input, leader, why)
+}
+
+/** A person chose who leads a cluster that never had a record, and gives up what only others hold. */
+function forcedStep(input: DecisionInput, to: InstanceName): FlowStep {
+  const plan = planForcedBootstrap(input, to)
+  return 'refusal' in plan
+    ? standStillInMaking(say`no forced bootstrap: ${plan.refusal}`)
+    : commitFirst(input, plan.leader, say`forced: ${to} forms the group; given up: ${plan.givenUp}`)
+}
+
+function commitFirst({ cluster }: DecisionInput, leader: LiveView, why: Sentence): FlowStep {
   const { member } = leader.observation
   const next: ClusterRecord = {
     version: recordVersion,
-    cluster: input.cluster,
+    cluster,
     epoch: 1,
     revision: 1,
     primary: member,
@@ -52,7 +69,7 @@ function commitLeader(input: DecisionInput, live: readonly LiveView[]): FlowStep
     acks: 0,
     acksWanted: 0,
     intent: null,
-    group: { name: groupNameFor(input.cluster, member), forming: true },
+    group: { name: groupNameFor(cluster, member), forming: true },
   }
   return step(why, [{ kind: 'commit', next, why }])
 }
@@ -61,6 +78,18 @@ function versionOf({ observation }: LiveView): string {
   return observation.server?.version ?? ''
 }
 
-export function planForcedBootstrap(): { readonly refusal: Sentence } {
-  return { refusal: say`a cluster in mode group without its record is not begun by force: bring the record back` }
+/**
+ * Nobody can tell of a record that is lost what its group does. Of a cluster that never had one, each instance says
+ * what it holds, and is in no group.
+ */
+export function planForcedBootstrap(
+  input: DecisionInput,
+  to: InstanceName,
+): ForcedBootstrap | { readonly refusal: Sentence } {
+  const { instances } = input.snapshot
+  const isLost = liveViews(input.snapshot).some(({ observation: { stored } }) => stored.promise > 0)
+  if (isLost)
+    return { refusal: say`a cluster in mode group without its record is not begun by force: bring the record back` }
+  const silent = instances.filter((view) => !isServing(view, input.timings)).map(({ name }) => name)
+  return silent.length > 0 ? { refusal: say`${allOf(silent)} must answer first` } : planAnyForced(input, to)
 }

@@ -1,6 +1,7 @@
 import { printed } from '#common/sentence/sentence.ts'
 import { saying } from '#test/support/said-as-text.ts'
 import { describe, expect, it } from 'vitest'
+import { gtids } from '#topology/testing.ts'
 import { aSituation, deadServer, type SituationOverrides } from '../testing.ts'
 import { planSwitchover } from '../semisync/switchover.ts'
 import { whyNoFailover } from './asked-failover.ts'
@@ -146,6 +147,22 @@ describe('how it ends that a cluster takes no writes', () => {
     const without = { ...aSituation({ views: replicas, nowMs: 60_000 }), record: undefined }
     expect(wayOut(without)?.command).toEqual({ verb: 'failover', to: 'shop-2', acceptLoss: true })
   })
+
+  it.each(['semisync', 'group'] as const)(
+    'of a new cluster in mode %s whose servers hold different data is that a person chooses the leader',
+    (mode) => {
+      const stored = { promise: 0, revision: 0, assignment: null }
+      const holding = (instance: string, last: number, received = '') =>
+        ({ stored, server: { executed: gtids(instance, last), received, channel: null } }) as const
+      const views = { 'shop-0': holding('shop-0', 2), 'shop-1': holding('shop-1', 7), 'shop-2': holding('shop-0', 1) }
+      const fresh = (more: SituationOverrides = {}) =>
+        wayOut({ ...aSituation({ views, nowMs: 60_000, spec: { mode }, ...more }), record: undefined })
+      expect(fresh()?.command).toEqual({ verb: 'failover', to: 'shop-1', acceptLoss: true })
+      const same = { views: { ...views, 'shop-1': holding('shop-0', 2) } }
+      expect(fresh(same)?.command).toBeNull()
+      expect(fresh({ views: { ...views, 'shop-2': { stored, server: null } } })?.command).toBeNull()
+    },
+  )
 
   it('without a record a person chooses who leads, once somebody is missed', () => {
     const lost = { ...aSituation({ views: { 'shop-1': lostAgent }, nowMs: 60_000 }), record: undefined }

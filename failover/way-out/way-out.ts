@@ -11,11 +11,13 @@ import { whyNotAcknowledged } from '../judge/primary/acknowledging.ts'
 import {
   hasStrayedLong,
   isFenced,
+  isServing,
   liveView,
   liveViews,
   settingsRefusingWrites,
   viewNamed,
   type DecisionInput,
+  type LiveView,
   type Situation,
 } from '../judge/situation.ts'
 import type { Verdict } from '../judge/primary/verdict.ts'
@@ -161,8 +163,20 @@ function withoutRecord(input: DecisionInput): WayOut {
   const to = byHoldings(input)
     .toSorted((a, b) => Number(isInDoubt(input, a)) - Number(isInDoubt(input, b)))
     .find((name) => !('refusal' in modeOf(input.spec).planForcedBootstrap(input, name)))
-  if (!isLost || !stands || to === undefined) return noneNeeded(decision)
+  if (!(isLost || holdsDiffer(input)) || !stands || to === undefined) return noneNeeded(decision)
   return use({ verb: 'failover', to, acceptLoss: true }, say`${to} leads, and what only others hold is given up`)
+}
+
+/** A new cluster that waits for nobody, and stands still: its servers hold what cannot be brought together. */
+function holdsDiffer({ snapshot: { instances }, spec, timings }: DecisionInput): boolean {
+  if (spec.restore !== undefined) return false
+  const serving = instances.filter((view) => isServing(view, timings))
+  const isAnyForeign = serving.some(({ observation: { server } }) => (server?.foreignTables.length ?? 0) > 0)
+  return serving.length === instances.length && !isAnyForeign && serving.some((view) => !holdsNothing(view))
+}
+
+function holdsNothing({ observation }: LiveView): boolean {
+  return holdsOf(observation).isEmpty()
 }
 
 function byHoldings({ snapshot }: DecisionInput): readonly InstanceName[] {
