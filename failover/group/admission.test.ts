@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { gtids, type ViewOverrides } from '#topology/testing.ts'
+import { gtids, memberOf, type ViewOverrides } from '#topology/testing.ts'
 import { aGroupState, outsideGroup, type GroupShape } from '#topology/testing-group.ts'
 import { decide } from '../decide.ts'
 import { committed, memberElsewhere, namesOf, shop0, shop1, shop2 } from '../testing.ts'
@@ -228,4 +228,19 @@ describe('An instance on another volume', () => {
     })
     expect(committed(after(beside())).syncSet).toEqual([shop1, shop2])
   })
+
+  it.each<[string, GroupSituation]>([
+    ['lives on another volume', { record: { syncSet: [shop1, memberElsewhere], leaving: [memberElsewhere] } }],
+    ['is gone', { record: { syncSet: [shop1, memberOf('shop-7')], leaving: [memberOf('shop-7')] } }],
+  ])(
+    'that %s stays in the record while the group has a member that is no instance: that may be its server',
+    (_, given) => {
+      const withStranger: GroupShape = { members: { ...two.members, 'shop-9': 'ONLINE' } }
+      const sees = { 'shop-0': withStranger, 'shop-1': withStranger, 'shop-2': outsideGroup() }
+      expect(
+        commits({ ...beside(), ...given, sees }).map((action) => action.kind === 'commit' && action.next.leaving),
+      ).not.toContainEqual([])
+      expect(committed(after({ ...beside(), ...given })).leaving).toEqual([])
+    },
+  )
 })

@@ -36,9 +36,10 @@ export function membershipStep(situation: Situation, view: GroupView): FlowStep 
  */
 function finishLeaving(situation: Situation, view: GroupView): FlowStep | undefined {
   const { record } = situation
-  const gone = record.leaving.find(
-    (member) =>
-      isElsewhere(situation, member) || (!view.members.has(instanceOf(member)) && staysOut(situation, member)),
+  const gone = record.leaving.find((member) =>
+    isElsewhere(situation, member)
+      ? !hasStranger(situation, view)
+      : !view.members.has(instanceOf(member)) && staysOut(situation, member),
   )
   if (gone === undefined || !hasExecutedAll(situation)) return undefined
   return changeRecord(
@@ -49,6 +50,11 @@ function finishLeaving(situation: Situation, view: GroupView): FlowStep | undefi
       leaving: record.leaving.filter((member) => member !== gone),
     },
   )
+}
+
+/** A member that is no instance: the server of one that is gone, or lives on another volume, may live on. */
+function hasStranger({ snapshot }: Situation, { members }: GroupView): boolean {
+  return [...members.keys()].some((member) => !snapshot.instances.some(({ name }) => name === member))
 }
 
 /**

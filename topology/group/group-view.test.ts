@@ -315,6 +315,16 @@ describe('Primary is', () => {
     })
   })
 
+  it('nobody where that is a server of no instance, which is said', () => {
+    const members = { 'shop-1': 'ONLINE', 'shop-2': 'ONLINE', 'shop-9': 'ONLINE' } as const
+    const shape = { members, primary: 'shop-9' }
+    const view = seen({ 'shop-0': out, 'shop-1': shape, 'shop-2': shape })
+    expect(view.primary).toBeNull()
+    expect(String(view.sentence)).toMatch(
+      /^a server at \S+:3306 is primary of the group and no instance of the cluster, 2 of 3/,
+    )
+  })
+
   it('nobody whom no view shows ONLINE', () => {
     const members = { 'shop-0': 'UNREACHABLE', 'shop-1': 'ONLINE', 'shop-2': 'ONLINE' } as const
     expect(seen(same({ members })).primary).toBeNull()

@@ -97,7 +97,7 @@ function withMajority(
   const viewId = witnesses[0]?.group.viewId ?? ''
   const missing = expected.filter((one) => members.get(one) !== 'ONLINE')
   const size = say`${expected.length - missing.length} of ${counted(expected.length, 'member')} online`
-  const leads = primary === null ? say`the group has no primary now` : say`${primary} is primary of the group`
+  const leads = primary === null ? whyNoPrimary(witnesses, instances) : say`${primary} is primary of the group`
   if (missing.length === 0) return { condition: 'online', primary, members, viewId, sentence: say`${leads}, ${size}` }
   const states = missing.map((one) => say`${one} is ${members.get(one)?.toLowerCase() ?? 'missing'}`)
   return { condition: 'partial', primary, members, viewId, sentence: say`${leads}, ${size}: ${together(states)}` }
@@ -118,6 +118,16 @@ function primaryBy(
   })
   const [first, ...others] = new Set(named)
   return first === undefined || others.length > 0 ? null : first
+}
+
+/** The server of an instance that was given up may live on, and be elected. */
+function whyNoPrimary(witnesses: readonly Witness[], instances: readonly InstanceView[]): Sentence {
+  const [stranger] = witnesses.flatMap(({ group }) =>
+    writersOf(group).filter((member) => nameOf(member, instances) === undefined),
+  )
+  return stranger === undefined
+    ? say`the group has no primary now`
+    : say`a server at ${stranger.host}:${stranger.port} is primary of the group and no instance of the cluster`
 }
 
 /** The larger of two that call themselves the same view comes first. */
