@@ -14,6 +14,6 @@ export interface LoopListener {
   /** A hook of this recovery ended, or is not begun any more. */
   hookEnded(run: HookRun, recovery: Recovery): void
   failed(what: string, error: unknown): void
-  /** It led, and leads no more: whoever waits for what it would do waits in vain. */
+  /** The lead is lost: whoever waits for what a leader does waits in vain. */
   ledNoMore(): void
 }
