@@ -56,6 +56,39 @@ describe('the observer', () => {
     expect(observer.server?.received).toBe(gtids('shop-1', 12))
   })
 
+  it('takes no server for silent for the time in which the agent itself stood still: answers may lie there', async () => {
+    let nowMs = 0
+    const beats: { everyMs: number; task: () => void }[] = []
+    const clock = { ...realWorld.clock, monotonicMs: () => nowMs }
+    const timers: Timers = {
+      ...realWorld.timers,
+      every: (everyMs, task) => (beats.push({ everyMs, task }), { cancel: () => undefined }),
+    }
+    const unanswered: ((error: Error) => void)[] = []
+    const server = new ScriptedServer(older)
+    const { process, volume, timings } = await testParts(server)
+    const observer = new Observer({ process, server, volume, clock, timers, timings }, () => undefined)
+    await observer.refresh()
+    Object.assign(server, { readState: () => new Promise((_, reject) => unanswered.push(reject)) })
+    observer.start(new Watches({ clock, timers }, () => undefined))
+    const pass = (ms: number) => {
+      for (const untilMs = nowMs + ms; nowMs < untilMs;) {
+        nowMs += 50
+        for (const { everyMs, task } of beats) if (nowMs % everyMs === 0) task()
+      }
+    }
+    pass(500)
+    // The agent stands still for a minute. Its deadlines come before what was answered.
+    nowMs += 60_000
+    for (const { task } of beats) task()
+    for (const reject of unanswered.splice(0)) reject(new Error('no answer within 800 ms'))
+    await realWorld.timers.sleep(1)
+    expect(observer.silentMs).toBeGreaterThan(0)
+    expect(observer.silentMs).toBeLessThan(timings.frozenMs)
+    pass(1_000)
+    expect(observer.silentMs).toBeGreaterThanOrEqual(timings.frozenMs)
+  })
+
   it('counts the age of what is shown from the moment in which that look began', async () => {
     const server = new SlowServer(older)
     const { observer, world } = await testParts(server)
@@ -132,7 +165,7 @@ class ProbedServer extends ScriptedServer {
     new Promise((resolve) => this.answers.push((result) => resolve({ result, detail: '' })))
 }
 
-/** An observer whose clock and timers are a test's: `tryWrite` is what the timer of the write probe does. */
+/** An observer whose clock and timers are a test's: `tryWrite` is what the timer of the write probe does, the last. */
 async function probing(timings = defaultTimings) {
   const server = new ProbedServer(older)
   const tasks: (() => void)[] = []
@@ -165,7 +198,7 @@ async function probing(timings = defaultTimings) {
   observer.start(new Watches({ clock, timers }, () => undefined))
   await observer.refresh()
   const tryWrite = async (answer?: WriteProbe): Promise<void> => {
-    tasks[1]?.()
+    tasks.at(-1)?.()
     await realWorld.timers.sleep(1)
     if (answer) server.answers.shift()?.(answer)
     await realWorld.timers.sleep(1)

@@ -7,6 +7,7 @@ import type { Timings } from '#failover/protocol/timings.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { ServerState } from '#topology/snapshot/observation.ts'
 import type { GtidText } from '#topology/snapshot/gtid-text.ts'
+import { AwakeTime } from './awake-time.ts'
 import type { ObserverPort, Probe } from '../ports/observer.ts'
 import type { ProcessPort } from '../ports/process.ts'
 import type { ServerPort } from '../ports/server.ts'
@@ -43,6 +44,9 @@ export class Observer implements ObserverPort {
   readonly #changed: () => void
   #server: ServerState | null = null
   #answeredAtMs: number
+  readonly #awake: AwakeTime
+  /** The same moment, in the time of this agent. */
+  #answeredAwakeMs = 0
   #unanswered = false
   /** What was read last, to tell whether anything is new: an idle server is not reported again and again. */
   #seen = ''
@@ -67,6 +71,7 @@ export class Observer implements ObserverPort {
   constructor(ports: ObserverPorts, changed: () => void) {
     this.#ports = ports
     this.#changed = changed
+    this.#awake = new AwakeTime(ports.clock)
     this.#answeredAtMs = ports.clock.monotonicMs()
     this.#lookBeganMs = this.#answeredAtMs
   }
@@ -74,6 +79,7 @@ export class Observer implements ObserverPort {
   /** The regular read is no watch: after `outdate` another one begins beside a read that hangs. */
   start(watches: Watches): void {
     const { timers, timings } = this.#ports
+    this.#awake.start(timers)
     this.#timer = timers.every(timings.observeMs, () => this.#lookNow())
     watches.every(timings.writeProbeMs, [{ name: 'whether a write goes through', look: () => this.#tryWrite() }])
     this.#lookNow()
@@ -81,6 +87,7 @@ export class Observer implements ObserverPort {
 
   stop(): void {
     this.#timer?.cancel()
+    this.#awake.stop()
   }
 
   get server(): ServerState | null {
@@ -122,7 +129,7 @@ export class Observer implements ObserverPort {
   }
 
   get silentMs(): number {
-    return this.#unanswered ? this.#ports.clock.monotonicMs() - this.#answeredAtMs : 0
+    return this.#unanswered ? this.#awake.nowMs - this.#answeredAwakeMs : 0
   }
 
   async refresh(): Promise<ServerState> {
@@ -166,7 +173,7 @@ export class Observer implements ObserverPort {
     this.#unanswered = false
     this.#probe = { result: 'unknown', detail: '' }
     this.#fullAtMs = Number.NEGATIVE_INFINITY
-    this.#answeredAtMs = this.#ports.clock.monotonicMs()
+    this.#hasAnswered()
   }
 
   async #read(): Promise<ServerState> {
@@ -179,7 +186,7 @@ export class Observer implements ObserverPort {
       const state = await server.readState()
       if (process.pid !== pid) throw new RegentError('REGENT_SERVER_DOWN', say`mysqld was replaced while it was read`)
       const isNews = this.#learn(state, { generation, look, beganMs })
-      this.#answeredAtMs = clock.monotonicMs()
+      this.#hasAnswered()
       const same = !isNews && !this.#unanswered
       this.#unanswered = false
       if (!same) this.#changed()
@@ -189,6 +196,11 @@ export class Observer implements ObserverPort {
       this.#changed()
       throw error
     }
+  }
+
+  #hasAnswered(): void {
+    this.#answeredAtMs = this.#ports.clock.monotonicMs()
+    this.#answeredAwakeMs = this.#awake.nowMs
   }
 
   /** What does not count is not seen either: else the same, read again, would be nothing new. */

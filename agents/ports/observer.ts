@@ -27,7 +27,10 @@ export interface ObserverPort {
   readonly freeBytes: number | null
   /** Looks at the disk now, and resolves to what `freeBytes` is from then on. */
   freeBytesNow(): Promise<number>
-  /** Milliseconds since the server last answered everything; 0 while it answers. */
+  /**
+   * Milliseconds since the server last answered everything; 0 while it answers. A time in which the agent itself stood
+   * still does not count.
+   */
   readonly silentMs: number
   /** Milliseconds since the look began that `server` shows. */
   readonly lookAgeMs: number
