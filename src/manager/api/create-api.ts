@@ -38,7 +38,10 @@ export interface ApiLimits {
   /** Server-sent event streams at a time. */
   readonly eventStreams: number
   readonly heartbeatMs: number
-  /** Time that requests under way get when the manager stops. */
+  /**
+   * Time that requests under way get when the manager stops. A local supervisor kills the manager after 5 s: before
+   * that, notes are to be written and the lead is to be given back.
+   */
   readonly shutdownMs: number
 }
 
@@ -47,7 +50,7 @@ const defaultLimits: ApiLimits = {
   bodyBytes: 65_536,
   eventStreams: 64,
   heartbeatMs: 2_000,
-  shutdownMs: 10_000,
+  shutdownMs: 3_000,
 }
 
 const requestTimeoutMs = 10_000
