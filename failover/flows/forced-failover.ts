@@ -3,7 +3,7 @@ import { instanceOf, type InstanceName, type MemberId } from '#topology/snapshot
 import { fetchFirst, isFetching } from '../steps/fetching.ts'
 import { promiseAction } from '../steps/promising.ts'
 import { unknownLoss } from '../protocol/notes.ts'
-import { nextRecord, type ClusterRecord } from '../protocol/record.ts'
+import { nextRecord, type ClusterRecord, recordedMembers } from '../protocol/record.ts'
 import { commitTo, dropIntent } from '../steps/commit.ts'
 import { step, type FlowStep } from '../steps/step.ts'
 import type { Revocation } from '../judge/election/durability.ts'
@@ -177,7 +177,7 @@ function commitByForce(
   { winner, reasons, promised, union }: Elected,
 ): FlowStep {
   const { record } = situation
-  const missing = [record.primary, ...record.syncSet].filter((member) => !promised.some((one) => one.member === member))
+  const missing = recordedMembers(record).filter((member) => !promised.some((one) => one.member === member))
   const lacking = union.subtract(winner.holds)
   const holders = promised.filter(({ holds }) => !lacking.intersect(holds).isEmpty()).map(({ member }) => member)
   const known = lacking.isEmpty() ? '' : say`, and so is what ${names(holders)} could not give it`

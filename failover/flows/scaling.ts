@@ -1,7 +1,7 @@
 import { counted, say, text, type Sentence } from '#common/sentence/sentence.ts'
 import { allOf } from '#common/text/words.ts'
 import { instanceOf, ordinalOf, type InstanceName } from '#topology/snapshot/member.ts'
-import { instancesIn } from '../protocol/record.ts'
+import { instancesIn, recordedMembers } from '../protocol/record.ts'
 import { whyTooMany } from '../protocol/spec.ts'
 import type { Switches } from './mode.ts'
 import { ownSwitchover } from './own-switchover.ts'
@@ -54,7 +54,7 @@ export function scalingStep(situation: Situation, mode: Switches): FlowStep | un
 export function withMissingMadeAgain(situation: Situation, flow: FlowStep): FlowStep {
   const { record, snapshot, notes } = situation
   const wanted = wantedInstances(situation)
-  const missing = [record.primary, ...record.syncSet]
+  const missing = recordedMembers(record)
     .map(instanceOf)
     .filter((name) => ordinalOf(name) < wanted && viewNamed(snapshot, name) === undefined)
   if (missing.length === 0 || notes.paused !== null) return flow

@@ -1,3 +1,4 @@
+import { recordedMembers } from '../protocol/record.ts'
 import { say, type Sentence } from '#common/sentence/sentence.ts'
 import { groupSeenBy, type GroupView } from '#topology/group/group-view.ts'
 import { isFreeOfErrant } from '#topology/snapshot/comparison.ts'
@@ -138,7 +139,7 @@ function isElsewhere({ snapshot }: Situation, member: MemberId): boolean {
 
 function admit(situation: Situation): FlowStep | undefined {
   const { record, snapshot, timings, notes } = situation
-  const known = [record.primary, ...record.syncSet]
+  const known = recordedMembers(record)
   const joiner = liveViews(snapshot).find(
     (view) =>
       !known.includes(view.observation.member) &&

@@ -12,7 +12,7 @@ import { instanceOf } from '#topology/snapshot/member.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
 import { describeDowntime, downtimesAt } from '../judge/downtime.ts'
 import { wantedInstances, type DecisionInput } from '../judge/situation.ts'
-import type { ClusterRecord } from '../protocol/record.ts'
+import { recordedMembers, type ClusterRecord } from '../protocol/record.ts'
 import { costOfSize } from '../protocol/spec.ts'
 import { analyseMembers } from './analyse-members.ts'
 import { knownBy } from './view.ts'
@@ -20,7 +20,7 @@ import { knownBy } from './view.ts'
 /** What is wrong with a cluster that is one replication group, the worst first. */
 export function analyseGroup(input: DecisionInput): readonly Analysis[] {
   const { snapshot, record, timings, spec } = input
-  const members = record === undefined ? [] : [record.primary, ...record.syncSet].map(instanceOf)
+  const members = record === undefined ? [] : recordedMembers(record).map(instanceOf)
   const view = groupView(snapshot, knownBy(record, timings))
   const expected = expectedBy(input, view)
   const within: AnalysisInput = {

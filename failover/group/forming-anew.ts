@@ -11,7 +11,7 @@ import { hasDoubtedData } from '../judge/data/doubted-data.ts'
 import { everybodyBut, isUncopied } from '../judge/data/doubted-members.ts'
 import { isFenced, liveView, type Situation } from '../judge/situation.ts'
 import { noLoss, unknownLoss, type Loss } from '../protocol/notes.ts'
-import { nextRecord, type ClusterRecord } from '../protocol/record.ts'
+import { nextRecord, type ClusterRecord, recordedMembers } from '../protocol/record.ts'
 import { groupNameFor } from './assignments.ts'
 import { wasInFork } from './view.ts'
 
@@ -161,10 +161,10 @@ function isChoiceOfTwo({ record }: Situation, leader: Promised): boolean {
 
 /** The record does not name it, perhaps because its data may be others than its GTIDs say. */
 export function isStrangerInDoubt(
-  { primary, syncSet }: ClusterRecord,
+  record: ClusterRecord,
   { member, stored }: Pick<Observation, 'member' | 'stored'>,
 ): boolean {
-  return member !== primary && !syncSet.includes(member) && hasDoubtedData(stored)
+  return !recordedMembers(record).includes(member) && hasDoubtedData(stored)
 }
 
 /** Another hand reset its GTIDs, or gave it some: what it holds may be more or less than it claims. */

@@ -18,7 +18,7 @@ import {
   type LiveView,
   type Situation,
 } from '../judge/situation.ts'
-import type { ClusterRecord } from '../protocol/record.ts'
+import { recordedMembers, type ClusterRecord } from '../protocol/record.ts'
 import { assignmentOrders } from './assignments.ts'
 import { formAnew, isStrangerInDoubt, lossBy } from './forming-anew.ts'
 import { viewOf, wasInFork } from './view.ts'
@@ -29,11 +29,7 @@ import { viewOf, wasInFork } from './view.ts'
  */
 function everybody(situation: Situation): readonly MemberId[] {
   const named = chosenBeside(situation)
-  return [...membersBy(situation.record), ...(named === undefined ? [] : [named])]
-}
-
-function membersBy({ primary, syncSet }: ClusterRecord): readonly MemberId[] {
-  return [primary, ...syncSet]
+  return [...recordedMembers(situation.record), ...(named === undefined ? [] : [named])]
 }
 
 /**
@@ -50,7 +46,7 @@ function choiceBeside(situation: Situation, name: InstanceName | null): MemberId
 }
 
 function doubtedOf(record: ClusterRecord, name: InstanceName | null): MemberId | undefined {
-  const known = membersBy(record)
+  const known = recordedMembers(record)
   return record.doubted?.members.find((member) => instanceOf(member) === name && !known.includes(member))
 }
 
@@ -59,7 +55,7 @@ function doubtedOf(record: ClusterRecord, name: InstanceName | null): MemberId |
  * anybody sees a group that goes on.
  */
 function strangersTo(situation: Situation): readonly MemberId[] {
-  const known = membersBy(situation.record)
+  const known = recordedMembers(situation.record)
   if (viewOf(situation).primary !== null || known.some((member) => isLeft(situation, member))) return []
   return liveViews(situation.snapshot)
     .filter(({ past, observation: { stored } }) => past === undefined && !stored.seeding)

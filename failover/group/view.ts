@@ -2,7 +2,7 @@ import { groupView, type GroupView, type KnownGroup } from '#topology/group/grou
 import { instanceOf } from '#topology/snapshot/member.ts'
 import type { StoredSummary } from '#topology/snapshot/observation.ts'
 import type { DecisionInput, Situation } from '../judge/situation.ts'
-import type { ClusterRecord } from '../protocol/record.ts'
+import { recordedMembers, type ClusterRecord } from '../protocol/record.ts'
 
 /** The group as its members show it, by what the record says that the group is. */
 export function viewOf({ snapshot, record, timings }: Situation): GroupView {
@@ -13,7 +13,7 @@ export function viewOf({ snapshot, record, timings }: Situation): GroupView {
 export function knownBy(record: ClusterRecord | undefined, { frozenMs }: DecisionInput['timings']): KnownGroup {
   return {
     name: record?.group?.name ?? '',
-    expected: record === undefined ? [] : [record.primary, ...record.syncSet].map(instanceOf),
+    expected: record === undefined ? [] : recordedMembers(record).map(instanceOf),
     frozenMs,
     formed: record?.group?.view ?? '',
   }

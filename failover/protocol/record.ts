@@ -112,14 +112,19 @@ export function nextRecord(record: ClusterRecord, changes: Partial<ClusterRecord
   return { ...record, ...changes, revision: record.revision + 1 }
 }
 
+/** All members that the record names: the primary, and the sync set with those that are leaving. */
+export function recordedMembers({ primary, syncSet }: Pick<ClusterRecord, 'primary' | 'syncSet'>): readonly MemberId[] {
+  return [primary, ...syncSet]
+}
+
 /** The members the primary may count: the sync set without those that are leaving. */
 export function countedMembers(record: ClusterRecord): readonly MemberId[] {
   return record.syncSet.filter((member) => !record.leaving.includes(member))
 }
 
 /** So many instances there are for each that the record names to be among them. */
-export function instancesIn({ primary, syncSet }: ClusterRecord): number {
-  return Math.max(...[primary, ...syncSet].map((member) => ordinalOf(instanceOf(member)) + 1))
+export function instancesIn(record: ClusterRecord): number {
+  return Math.max(...recordedMembers(record).map((member) => ordinalOf(instanceOf(member)) + 1))
 }
 
 /** Members that are to follow the candidate of a switchover rather than the primary. */

@@ -21,6 +21,7 @@ import {
   nextRecord,
   type ClusterRecord,
   type SwitchoverIntent,
+  recordedMembers,
 } from '../protocol/record.ts'
 import {
   departing,
@@ -240,7 +241,7 @@ export function switchoverStep(situation: Situation, intent: SwitchoverIntent): 
       revisitMs: late,
     })
   // Whether a primary that fell silent since will follow nobody can tell.
-  const promised = [record.primary, ...record.syncSet].flatMap((member) => promisedBy(situation, member, next) ?? [])
+  const promised = recordedMembers(record).flatMap((member) => promisedBy(situation, member, next) ?? [])
   const why = say`switched over: ${instanceOf(intent.candidate)} leads and holds everything ${instanceOf(record.primary)} has: ${text(intent.reason)}`
   return step(why, [{ kind: 'commit', next: commitTo(situation, candidate, promised, primary.holds), why }])
 }

@@ -7,7 +7,7 @@ import type { Promised } from '../judge/election/promised.ts'
 import { endpointOf, isLive, isServing, viewNamed, type Situation } from '../judge/situation.ts'
 import { givesItsTail } from '../judge/election/salvage.ts'
 import { fetchKey, salvageTakes, type FetchOrder } from '../protocol/order.ts'
-import { nextRecord } from '../protocol/record.ts'
+import { nextRecord, recordedMembers } from '../protocol/record.ts'
 import { orderFor } from './assignments.ts'
 import { failing, type FlowStep } from './step.ts'
 
@@ -37,9 +37,7 @@ export function sourceFor(
 
 /** Fetches of this candidate that failed, as a sentence; '' when none did. */
 export function failedFetches({ failedRequests, record }: Situation, candidate: MemberId): Said {
-  const sources = [record.primary, ...record.syncSet].filter((member) =>
-    failedRequests.has(fetchKey(candidate, member)),
-  )
+  const sources = recordedMembers(record).filter((member) => failedRequests.has(fetchKey(candidate, member)))
   const failed = sources.map(
     (member) =>
       say`${instanceOf(candidate)} could not fetch what it lacks from ${instanceOf(member)} (${text(failedRequests.get(fetchKey(candidate, member))?.why ?? '')})`,

@@ -1,3 +1,4 @@
+import { recordedMembers } from '../protocol/record.ts'
 import { command, counted, joined, say, type Said, type Sayable, type Sentence } from '#common/sentence/sentence.ts'
 import { instanceOf, type MemberId } from '#topology/snapshot/member.ts'
 import { standsStill } from '../judge/election/elected-set.ts'
@@ -116,7 +117,7 @@ function namesOf(situation: Situation, members: readonly MemberId[]): readonly S
 
 function missingMembers(situation: Situation): readonly MemberId[] {
   const { record } = situation
-  return [record.primary, ...record.syncSet].filter((member) => {
+  return recordedMembers(record).filter((member) => {
     const view = liveView(situation.snapshot, member)
     return view === undefined || view.observation.stored.forgetful
   })

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { momentNames } from '#failover/protocol/hook-moments.ts'
 import { notesVersion, recoveriesKept, type ClusterNotes, type Recovery } from '#failover/protocol/notes.ts'
-import { recordVersion, type ClusterRecord, type Intent } from '#failover/protocol/record.ts'
+import { recordVersion, type ClusterRecord, type Intent, recordedMembers } from '#failover/protocol/record.ts'
 import { parseGtidSet } from '#topology/gtid/gtid-set.ts'
 import type { MemberId } from '#topology/snapshot/member.ts'
 import { RegentError } from '#common/errors/errors.ts'
@@ -270,7 +270,7 @@ function checkIntent(intent: { readonly kind: Intent['kind'] }, where: Sayable):
  * not.
  */
 function contradictionIn(record: ClusterRecord): Sentence | undefined {
-  const stranger = [record.primary, ...record.syncSet].find((one) => one.replace(/-[0-9]+@.*$/, '') !== record.cluster)
+  const stranger = recordedMembers(record).find((one) => one.replace(/-[0-9]+@.*$/, '') !== record.cluster)
   if (stranger !== undefined) return say`${excerpt(stranger)} is not a member of the cluster ${record.cluster}`
   const twice = firstTwice(record.syncSet) ?? firstTwice(record.leaving)
   if (twice !== undefined) return say`${excerpt(twice)} is in syncSet or leaving twice`

@@ -1,3 +1,4 @@
+import { recordedMembers } from '#failover/protocol/record.ts'
 import { say, type Sentence } from '#common/sentence/sentence.ts'
 import type { OperationRequest } from '#api-contract/operations.ts'
 import { allOf } from '#common/text/words.ts'
@@ -63,7 +64,7 @@ function missing(situation: Situation): string {
   // A primary that does not take writes yet runs, and is not asked.
   const gone =
     mode.judge(situation).opening !== undefined && !mode.isSafePossible(situation) ? [instanceOf(record.primary)] : []
-  const silent = [record.primary, ...record.syncSet]
+  const silent = recordedMembers(record)
     .map(instanceOf)
     .filter(
       (name) =>
