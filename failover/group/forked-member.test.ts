@@ -3,13 +3,11 @@ import type { ViewOverrides } from '#topology/testing.ts'
 import { groupName } from '#topology/testing-group.ts'
 import { decide } from '../decide.ts'
 import { committed, promised, shop0, shop1, shop2 } from '../testing.ts'
-import { aGroupSituation, nobodyIn, type GroupSituation } from './testing-group.ts'
+import { aGroupSituation, nobodyIn, type GroupSituation, askedFor } from './testing-group.ts'
 
 const after = (given: GroupSituation) => decide(aGroupSituation({ sees: nobodyIn, ...given }))
 /** It was in a group that another hand formed, and holds so many transactions by the names of the group. */
 const forked = (last: number): ViewOverrides => promised(last, { stored: { opened: true, forked: true } })
-const byForce = (to: string | null) =>
-  ({ requests: [{ kind: 'failover', id: 'asked', to, acceptLoss: true }] }) as const
 
 describe('A member that was in a group that another hand formed', () => {
   const views = { 'shop-0': promised(103), 'shop-1': promised(102), 'shop-2': forked(105) }
@@ -45,8 +43,8 @@ describe('A member that was in a group that another hand formed', () => {
   })
 
   it('leads where a person says so', () => {
-    const next = committed(after({ views, ...byForce('shop-2') }))
+    const next = committed(after({ views, ...askedFor('shop-2') }))
     expect(next).toMatchObject({ primary: shop2 })
-    expect(committed(after({ views, ...byForce(null) })).primary).toBe(shop0)
+    expect(committed(after({ views, ...askedFor(null) })).primary).toBe(shop0)
   })
 })

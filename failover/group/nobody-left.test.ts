@@ -8,13 +8,11 @@ import { committed, lossIn, ordersOf, promised, shop0, shop1, shop2 } from '../t
 import { whyNoFailover } from '../way-out/asked-failover.ts'
 import { wayOut } from '../way-out/way-out.ts'
 import { lossOfReboot, whyNeverForms } from './reboot.ts'
-import { aGroupSituation, groupRecord, nobodyIn, type GroupSituation } from './testing-group.ts'
+import { aGroupSituation, groupRecord, nobodyIn, type GroupSituation, askedFor } from './testing-group.ts'
 
 const silent = { reachable: false } as const
 const alive = { 'shop-0': 'ONLINE', 'shop-2': 'ONLINE' } as const
 const replaced = memberId('shop-0', 'another-volume')
-const byForce = (to: string | null) =>
-  ({ requests: [{ kind: 'failover', id: 'asked', to, acceptLoss: true }] }) as const
 
 /** The record names shop-0 alone, as of a new cluster, or while the others are seeded. */
 const given = (more: GroupSituation = {}) =>
@@ -38,7 +36,7 @@ const gone: Readonly<Record<string, GroupSituation>> = {
 describe('Where the only member that the record names', () => {
   it.each(Object.entries(gone))('%s, a person may choose another instance, by name', (_, more) => {
     expect(whyNoFailover(given(more), { to: 'shop-1', acceptLoss: true })).toBeNull()
-    expect(ordersOf(decide(given({ ...more, ...byForce('shop-1') })))).toContain('promise shop-1 2@5')
+    expect(ordersOf(decide(given({ ...more, ...askedFor('shop-1') })))).toContain('promise shop-1 2@5')
     expect(wayOut(given(more))?.command).toMatchObject({ verb: 'failover', acceptLoss: true })
   })
 
@@ -47,12 +45,12 @@ describe('Where the only member that the record names', () => {
     expect(decision.sentence).toBe(
       'nobody who answers is in the group; silent: shop-0. The last writes may be on shop-0 alone: bring it back, or choose who leads: regent failover --accept-loss --to <instance>',
     )
-    expect(decide(given(byForce(null)))).toMatchObject({ sentence: decision.sentence, blocked: true })
+    expect(decide(given(askedFor(null)))).toMatchObject({ sentence: decision.sentence, blocked: true })
   })
 
   it('does not answer, the chosen one forms a group of another name, whatever others hold', () => {
     const views = { 'shop-1': promised(99), 'shop-2': promised(100) }
-    const decision = decide(given({ views, ...byForce('shop-1') }))
+    const decision = decide(given({ views, ...askedFor('shop-1') }))
     const next = committed(decision)
     expect(next).toMatchObject({ epoch: 2, primary: shop1, syncSet: [], group: { forming: true } })
     expect(next.group?.name).not.toBe(groupName)
@@ -65,12 +63,12 @@ describe('Where the only member that the record names', () => {
   it('does not answer, nobody else counts as it is beside a chosen one that left because of its data', () => {
     const views = { 'shop-1': promised(99, { stored: { opened: true } }), 'shop-2': promised(99) }
     expect(String(lossOfReboot(given({ views }), 'shop-1'))).toContain('nobody else would count before being seeded')
-    expect(committed(decide(given({ views, ...byForce('shop-1') })))).toMatchObject({
+    expect(committed(decide(given({ views, ...askedFor('shop-1') })))).toMatchObject({
       primary: shop1,
       syncSet: [],
       doubted: { since: 2, members: [shop0, shop2] },
     })
-    expect(committed(decide(given({ views, ...byForce('shop-2') }))).doubted).toBeUndefined()
+    expect(committed(decide(given({ views, ...askedFor('shop-2') }))).doubted).toBeUndefined()
   })
 
   it('is to form the group and does not come up, that is said, with the command', () => {
@@ -83,7 +81,7 @@ describe('Where the only member that the record names', () => {
     const promiseReport = { epoch: 2, holds: '', executed: '', asPrimary: false }
     const views = { 'shop-0': promised(1, { member: replaced, promiseReport }) }
     expect(whyNeverForms(given({ views }), 'shop-0')).toBeNull()
-    expect(committed(decide(given({ views, ...byForce('shop-0') }))).primary).toBe(replaced)
+    expect(committed(decide(given({ views, ...askedFor('shop-0') }))).primary).toBe(replaced)
   })
 
   it.each<[string, GroupSituation]>([
@@ -93,7 +91,7 @@ describe('Where the only member that the record names', () => {
     ['is starting', { views: { 'shop-0': { process: 'starting', server: null } } }],
   ])('%s, nobody else may be chosen', (_, more) => {
     expect(String(whyNeverForms(given(more), 'shop-1'))).toBe('shop-1 is no member of the group that the record names')
-    expect(ordersOf(decide(given({ ...more, ...byForce('shop-1') })))).not.toContain('promise shop-1 2@5')
+    expect(ordersOf(decide(given({ ...more, ...askedFor('shop-1') })))).not.toContain('promise shop-1 2@5')
   })
 
   it.each<[string, ViewOverrides]>([
@@ -109,7 +107,7 @@ it('Nobody beside the record is chosen while a member is left that the record na
   const views = { 'shop-1': promised(99), 'shop-2': promised(100) }
   const more = { record: { syncSet: [shop2] }, views }
   expect(String(whyNeverForms(given(more), 'shop-1'))).toBe('shop-1 is no member of the group that the record names')
-  expect(committed(decide(given({ ...more, ...byForce(null) }))).primary).toBe(shop2)
+  expect(committed(decide(given({ ...more, ...askedFor(null) }))).primary).toBe(shop2)
 })
 
 it('What the chosen one lacks of a member that promised, and did not come up since, is unknown', () => {
@@ -117,7 +115,7 @@ it('What the chosen one lacks of a member that promised, and did not come up sin
     'shop-0': { ...down, stored: { promise: 2 } },
     'shop-1': promised(100, { server: { executed: gtids('shop-0', 100) } }),
   }
-  const decision = decide(given({ record: groupRecord(true), views, ...byForce('shop-1') }))
+  const decision = decide(given({ record: groupRecord(true), views, ...askedFor('shop-1') }))
   expect(committed(decision).primary).toBe(shop1)
   expect(lossIn(decision)).toEqual(unknownLoss)
 })

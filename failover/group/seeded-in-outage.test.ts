@@ -4,13 +4,10 @@ import { decide } from '../decide.ts'
 import { noLoss } from '../protocol/notes.ts'
 import { committed, lossIn, ordersOf, promised, shop0, shop1 } from '../testing.ts'
 import { whyNeverForms, whyNoReboot } from './reboot.ts'
-import { aGroupSituation, nobodyIn, type GroupSituation } from './testing-group.ts'
+import { aGroupSituation, nobodyIn, type GroupSituation, askedFor } from './testing-group.ts'
 
 /** It was admitted, and an order that came late began to seed it: it holds nothing that counts. */
 const seeded: ViewOverrides = { process: 'dead', server: null, stored: { seeding: true } }
-
-const asked = (to: string | null = null) =>
-  ({ requests: [{ kind: 'failover', id: 'asked', to, acceptLoss: true }] }) as const
 
 const given = (more: GroupSituation = {}) =>
   aGroupSituation({
@@ -25,7 +22,7 @@ describe('After a full outage a member that began to be seeded', () => {
     ['before it promised', seeded],
     ['after it promised', { ...promised(), ...seeded, stored: { promise: 2, seeding: true } }],
   ] as const)('%s is not waited for: it has nothing to say', (_, view) => {
-    for (const request of [{}, asked()]) {
+    for (const request of [{}, askedFor(null)]) {
       const decision = decide(given({ ...request, views: { 'shop-2': view } }))
       expect(committed(decision)).toMatchObject({ epoch: 2, primary: shop0, syncSet: [shop1] })
       expect(lossIn(decision)).toEqual(noLoss)
@@ -50,11 +47,11 @@ describe('After a full outage a member that began to be seeded', () => {
       sentence:
         'no instance is in the group. shop-0 led and began to be seeded: let that copy end, or give those up: regent failover --accept-loss',
     })
-    expect(committed(decide(given({ views, ...asked() })))).toMatchObject({ epoch: 2, primary: shop1 })
+    expect(committed(decide(given({ views, ...askedFor(null) })))).toMatchObject({ epoch: 2, primary: shop1 })
   })
 
   it('and is all that is left leads nobody, and nothing is asked again and again', () => {
-    const decision = decide(given({ views: { 'shop-0': { reachable: false }, 'shop-1': seeded }, ...asked() }))
+    const decision = decide(given({ views: { 'shop-0': { reachable: false }, 'shop-1': seeded }, ...askedFor(null) }))
     expect(ordersOf(decision)).toEqual([])
     expect(decision).toMatchObject({ blocked: true })
     expect(decision.sentence).toContain('The last writes may be on shop-0 alone: bring it back')

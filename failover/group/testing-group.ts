@@ -68,6 +68,11 @@ export function tasksIn({ actions }: Pick<Decision, 'actions'>): readonly string
   )
 }
 
+/** A person asks for a failover, to that instance or to any. */
+export function askedFor(to: string | null, acceptLoss = true) {
+  return { requests: [{ kind: 'failover', id: 'asked', to, acceptLoss }] } as const
+}
+
 export function groupRecord(forming: boolean): Pick<ClusterRecord, 'group'> {
   return { group: { name: groupName, forming, ...(forming ? {} : { view: viewId(1) }) } }
 }

@@ -13,11 +13,10 @@ import {
   storedAs,
   tasksIn,
   type GroupSituation,
+  askedFor,
 } from './testing-group.ts'
 
 const after = (given: GroupSituation) => decide(aGroupSituation(given))
-const chosen = (to: string | null, acceptLoss = true) =>
-  ({ requests: [{ kind: 'failover', id: 'asked', to, acceptLoss }] }) as const
 
 const hand: Partial<GroupShape> = { viewId: '17329999999999999:1' }
 /** Another hand formed a group with the primary and shop-1; shop-2 was of the group, which has no majority any more. */
@@ -29,10 +28,10 @@ const views = { 'shop-0': promised(104), 'shop-1': promised(104), 'shop-2': prom
 
 describe('Of two groups that gave the same names', () => {
   it('it is in the record that there were two, before anybody promises and leaves its own', () => {
-    const decision = after({ sees: two, ...chosen('shop-2') })
+    const decision = after({ sees: two, ...askedFor('shop-2') })
     expect(committed(decision)).toMatchObject({ epoch: 1, group: { parted: true } })
     expect(ordersOf(decision)).toEqual([])
-    expect(ordersOf(after({ sees: two, record: parted, ...chosen('shop-2') }))).toEqual([
+    expect(ordersOf(after({ sees: two, record: parted, ...askedFor('shop-2') }))).toEqual([
       'promise shop-0 2@5',
       'promise shop-1 2@5',
       'promise shop-2 2@5',
@@ -45,7 +44,7 @@ describe('Of two groups that gave the same names', () => {
   ])(
     'whoever a person chooses counts alone, be it of %s: all others are to be copies, whatever they hold',
     (_, to, primary, members) => {
-      const next = committed(after({ sees: nobodyIn, record: parted, views, ...chosen(to) }))
+      const next = committed(after({ sees: nobodyIn, record: parted, views, ...askedFor(to) }))
       expect(next).toMatchObject({ epoch: 2, primary, syncSet: [], doubted: { since: 2, members } })
       expect(next.group).toEqual({ name: expect.not.stringMatching(groupName) as unknown, forming: true })
     },
@@ -54,7 +53,7 @@ describe('Of two groups that gave the same names', () => {
   it('nobody leads by what is held once both are gone, whether or not somebody asks: a person names who', () => {
     const sentence =
       'two groups went on apart, and one GTID may stand for two rows: shop-0 alone has 0 transactions, lacks 0, shop-1 alone has 0 transactions, lacks 0 and shop-2 alone has 0 transactions, lacks 0. Choose who leads: regent failover --accept-loss --to <instance>'
-    for (const asked of [{}, chosen(null), chosen('shop-2', false)])
+    for (const asked of [{}, askedFor(null), askedFor('shop-2', false)])
       expect(after({ sees: nobodyIn, record: parted, views, ...asked })).toMatchObject({
         actions: [],
         blocked: true,
@@ -77,7 +76,7 @@ describe('Of two groups that gave the same names', () => {
 
 describe('A member of a small group that another hand formed, chosen by a person', () => {
   const forked: ViewOverrides = promised(104, { stored: { opened: true, forked: true } })
-  const given = { sees: nobodyIn, views: { ...views, 'shop-1': forked }, ...chosen('shop-1') }
+  const given = { sees: nobodyIn, views: { ...views, 'shop-1': forked }, ...askedFor('shop-1') }
 
   it('counts alone, also where the others hold the very same names', () => {
     const decision = after(given)
@@ -94,7 +93,7 @@ describe('A member of a small group that another hand formed, chosen by a person
   it('chosen again by a person who names another one: that one counts alone', () => {
     const record = { epoch: 2, doubted: { since: 2, members: [shop0, shop2] }, primary: shop1, syncSet: [] }
     const seen = { 'shop-1': promised(104, { epoch: 3 }), 'shop-2': promised(104, { epoch: 3 }) }
-    const next = committed(after({ sees: nobodyIn, views: seen, record, ...chosen('shop-2') }))
+    const next = committed(after({ sees: nobodyIn, views: seen, record, ...askedFor('shop-2') }))
     expect(next).toMatchObject({ primary: shop2, syncSet: [], doubted: { since: 3, members: [shop1, shop0] } })
   })
 })
@@ -148,7 +147,7 @@ describe('Whose rows are in doubt', () => {
       nowMs: 60_000,
     }
     expect(mode.whyNeverTo(aGroupSituation(gone), 'shop-1', true)).toBeNull()
-    const next = committed(after({ ...gone, ...chosen('shop-1') }))
+    const next = committed(after({ ...gone, ...askedFor('shop-1') }))
     expect(next).toMatchObject({ primary: shop1, syncSet: [], doubted: { since: 2, members: [shop0, shop2] } })
   })
 })
