@@ -4,7 +4,7 @@ import type { Clock, Machine } from '#common/ports/ports.ts'
 import { codeOf } from '#common/errors/errors.ts'
 import { say, type Sayable } from '#common/sentence/sentence.ts'
 import type { Cell, Cells, Lease } from './cells.ts'
-import { checkShape, parseVersioned } from './shape.ts'
+import { parseVersioned } from './shape.ts'
 import type { Leadership } from './store.ts'
 
 const leaseVersion = 1
@@ -47,11 +47,13 @@ async function soundLease(cells: Cells, signal: AbortSignal): Promise<Cell | und
  * the revision, so no token was above it.
  */
 function leaseIn({ text, revision }: Cell, where: Sayable): Held {
+  const unheld = { ...nobody, fencingToken: revision }
   try {
-    return checkShape(leaseShape, parseVersioned(text, leaseVersion, where), where)
+    const lease = parseVersioned(text, leaseVersion, where)
+    return leaseShape.Check(lease) ? lease : unheld
   } catch (error) {
     if (codeOf(error) !== 'REGENT_BAD_FILE') throw error
-    return { ...nobody, fencingToken: revision }
+    return unheld
   }
 }
 

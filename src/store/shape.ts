@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
 import { RegentError } from '#common/errors/errors.ts'
 import { say, type Sayable } from '#common/sentence/sentence.ts'
-import { complaintAbout } from '#common/input/schema-complaint.ts'
+import { complaintAbout, withoutUnknownKeys } from '#common/input/schema-complaint.ts'
 
 /** Far above anything Regent writes; a larger text is somebody else's. */
 const longestText = 8 * 1024 * 1024
@@ -53,15 +53,17 @@ export interface Shape<Value> {
 }
 
 /**
- * The value as what its schema says, or an error that names the first field that is not so, and its value.
- * @throws RegentError `REGENT_BAD_FILE`
+ * The value as what its schema says, or an error that names the first field that is not so, and its value. A newer
+ * Regent may have written a field that this one does not know: such an object is not damaged, and nobody is told to
+ * remove it.
+ * @throws RegentError `REGENT_NEWER_VERSION` where unknown fields alone are wrong, else `REGENT_BAD_FILE`
  */
 export function checkShape<Value>(shape: Shape<Value>, value: unknown, where: Sayable): Value {
   if (shape.Check(value)) return value
-  throw new RegentError(
-    'REGENT_BAD_FILE',
-    say`${where}: ${complaintAbout(shape.Type(), value) ?? say`does not have the expected shape`}`,
-  )
+  const complaint = say`${where}: ${complaintAbout(shape.Type(), value) ?? say`does not have the expected shape`}`
+  if (shape.Check(withoutUnknownKeys(shape.Type(), value)))
+    throw new RegentError('REGENT_NEWER_VERSION', say`${complaint}. A newer Regent wrote that, or another hand`)
+  throw new RegentError('REGENT_BAD_FILE', complaint)
 }
 
 /** A value as it is shown in errors: JSON, cut where it is long. */

@@ -23,10 +23,25 @@ export function complaintAbout(schema: TSchema | JsonSchema, value: unknown): st
   )
 }
 
+/** The value without the keys that the schema does not know, but for those that a pattern tells. */
+export function withoutUnknownKeys(schema: TSchema | JsonSchema, value: unknown): unknown {
+  const known: unknown = structuredClone(value)
+  for (const { keyword, instancePath, params } of Errors(schema, value)[1]) {
+    if (keyword !== 'additionalProperties' || allowedAt(schema, instancePath)?.properties === undefined) continue
+    const at = valueAt(known, instancePath)
+    if (typeof at !== 'object' || at === null) continue
+    for (const key of unknownIn(params)) Reflect.deleteProperty(at, key)
+  }
+  return known
+}
+
+function unknownIn(params: unknown): readonly string[] {
+  return (params as { additionalProperties?: readonly string[] }).additionalProperties ?? []
+}
+
 function unknownKey(error: { instancePath: string; params: unknown }, allowed: Schema | undefined): string {
-  const keys = (error.params as { additionalProperties?: readonly string[] }).additionalProperties
   const known = Object.keys(allowed?.properties ?? allowed?.patternProperties ?? {})
-  return `${pathText(error.instancePath)} has the unknown key ${listOf(keys)}; allowed are ${known.join(', ')}`
+  return `${pathText(error.instancePath)} has the unknown key ${listOf(unknownIn(error.params))}; allowed are ${known.join(', ')}`
 }
 
 /** The JSON Schema words that this project's schemas use. */
