@@ -63,3 +63,31 @@ it('A manager that stops while the store takes the manager for the leader once m
   await stopped
   expect(await store.lead('m2', 60_000)).toMatchObject({ manager: 'm2' })
 })
+
+it('A manager renews its claim while it takes up the lead, however long the store takes for that', async () => {
+  const renewals: (() => void)[] = []
+  const every = (_ms: number, task: () => void): Timer => (renewals.push(task), { cancel: () => undefined })
+  const { promise: read, resolve: isRead } = Promise.withResolvers<void>()
+  const store = memoryStore()
+  let claims = 0
+  const leader = new Leader({
+    store: { ...store, lead: (...asked) => (claims++, store.lead(...asked)) },
+    world: { ...realWorld, timers: { ...realWorld.timers, every } },
+    manager: 'm1',
+    leadershipMs: 60_000,
+    changed: () => read,
+    failed: (error) => expect.fail(String(error)),
+    storeSaid: () => undefined,
+  })
+  leader.start()
+  for (const renewal of [1, 2, 3]) {
+    await realWorld.timers.sleep(10)
+    expect(claims).toBe(renewal)
+    renewals[0]?.()
+  }
+  expect(leader.leads).toBe(false)
+  isRead()
+  await realWorld.timers.sleep(10)
+  expect(leader.leads).toBe(true)
+  await leader.stop()
+})

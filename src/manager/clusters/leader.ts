@@ -56,10 +56,11 @@ export class Leader {
       await this.#options.store.resign(this.#options.manager).catch((error: unknown) => this.#options.failed(error))
   }
 
+  /** Nobody waits for what is told: by a slow store the lead would be lost each time that it is taken up. */
   readonly #renew = oneAtATime(
     async () => {
       await (this.#claim = this.#claimed())
-      await this.#tell(this.#holdsTheLead)
+      void this.#tell()
     },
     (error) => this.#options.failed(error),
   )
@@ -77,13 +78,17 @@ export class Leader {
     }
   }
 
-  async #tell(leads: boolean): Promise<void> {
-    if (this.#timer === null || (leads === this.#leads && leads === this.#told)) return
-    this.#told = leads
-    if (!leads) this.#leads = false
-    await this.#options.changed(leads)
-    // Only now: a claim that could not be taken up, because the store was lost again at that moment, is taken up at the
-    // next renewal.
-    this.#leads = leads
-  }
+  readonly #tell = oneAtATime(
+    async () => {
+      const leads = this.#holdsTheLead
+      if (this.#timer === null || (leads === this.#leads && leads === this.#told)) return
+      this.#told = leads
+      if (!leads) this.#leads = false
+      await this.#options.changed(leads)
+      // Only now: a claim that could not be taken up, because the store was lost again at that moment, is taken up at
+      // the next renewal.
+      this.#leads = leads
+    },
+    (error) => this.#options.failed(error),
+  )
 }
