@@ -200,6 +200,14 @@ export const families = {
     lastsMs: 12_000,
     acceptsLoss: true,
   },
+  lostRecords: {
+    kinds: [
+      ...['the record is lost', 'the record is lost', 'the record is lost', askedFor, struck, 'a manager dies'],
+      ...[...falls, 'agent and mysqld die', 'the agent dies', 'both managers believe that they lead'],
+    ],
+    instances: [1, 2, 3, 3, 3, 4, 5],
+    lastsMs: 8_000,
+  },
   ...farFamilies,
   ...routerFamilies,
   ...groupFamilies,

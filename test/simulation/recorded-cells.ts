@@ -6,6 +6,7 @@ import { say } from '#common/sentence/sentence.ts'
 /** What is in the store. Each record that is put there must follow from the one before. */
 export class RecordedCells extends Map<CellName, Cell> {
   #record: ClusterRecord | undefined
+  #isLost = false
   violation: string | undefined
   /** Called after each change. */
   changed: () => void = () => undefined
@@ -26,12 +27,20 @@ export class RecordedCells extends Map<CellName, Cell> {
     })
   }
 
+  /** Nobody reads the record any more. The rules go on by the last one. */
+  lose(): void {
+    if (this.#record === undefined) return
+    this.delete(`record.${this.#record.cluster}`)
+    this.#isLost = true
+  }
+
   override set(name: CellName, cell: Cell): this {
     if (name.startsWith('record.')) {
       const next = parseRecord(cell.text, say`the simulated store`)
-      const before = this.#record
-      this.violation ??= wrongStep(before, next)
+      const before = this.#isLost ? undefined : this.#record
+      this.violation ??= this.#isLost ? wrongAfterLoss(this.#record, next) : wrongStep(before, next)
       this.#record = next
+      this.#isLost = false
       super.set(name, cell)
       this.committed(before, next)
       this.changed()
@@ -41,6 +50,13 @@ export class RecordedCells extends Map<CellName, Cell> {
     this.changed()
     return this
   }
+}
+
+/** Nothing that was ordered by a record before may be obeyed beside a rebuilt one. */
+function wrongAfterLoss(before: ClusterRecord | undefined, after: ClusterRecord): string | undefined {
+  return before === undefined || (after.epoch > before.epoch && after.revision > before.revision)
+    ? undefined
+    : `record: rebuilt in epoch ${after.epoch}, revision ${after.revision}, after ${before.epoch}, ${before.revision}`
 }
 
 /** One revision more, an epoch that never shrinks and has one primary. */

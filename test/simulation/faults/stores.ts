@@ -34,4 +34,6 @@ export const storeFaults: FaultTable = {
     },
   ],
   'somebody else writes the record': [1, (cluster) => cluster.cells.writeAgain()],
+  // In families of its own alone: where it meets what a person decides, nothing is whole in the end.
+  'the record is lost': [0, (cluster) => cluster.cells.lose()],
 }

@@ -114,6 +114,15 @@ export const groupFamilies = {
     instances: [3, 4, 5],
     lastsMs: 24_000,
   },
+  groupLostRecords: {
+    mode,
+    kinds: [
+      ...['the record is lost', 'the record is lost', 'the record is lost', askedFor, 'a manager dies'],
+      ...[...falls, ...outages, ...splits, 'the agent dies', 'both managers believe that they lead'],
+    ],
+    instances: [1, 2, 3, 3, 3, 4, 5],
+    lastsMs: 12_000,
+  },
   /** Members that are removed, and may be there again. */
   groupRemovals: {
     mode,
