@@ -1,6 +1,5 @@
 import { counted, joined, say, type Sentence } from '#common/sentence/sentence.ts'
-import { areBeingStarted, startingAmong } from '../judge/election/starting.ts'
-import type { InstanceView, Snapshot } from '#topology/snapshot/snapshot.ts'
+import type { Snapshot } from '#topology/snapshot/snapshot.ts'
 import { extraOf } from '#topology/snapshot/comparison.ts'
 import { holdsOf } from '#topology/snapshot/holdings.ts'
 import { GtidSet, parseGtidSet } from '#topology/gtid/gtid-set.ts'
@@ -12,6 +11,15 @@ import type { Action } from '../protocol/decision.ts'
 import { hasDoubtedData, whyDoubtedWithoutRecord } from '../judge/data/doubted-data.ts'
 import { electedFor } from '../judge/election/elected-set.ts'
 import { chosenLeader, forcedAdvice, mustPromise, planForcedBootstrap } from './forced-bootstrap.ts'
+import {
+  lastLeader,
+  rebuildStep,
+  standBehindPast,
+  unknownEpochs,
+  unknownRevisions,
+  waitForSilent,
+  whyLeaderIsLost,
+} from './lost-record.ts'
 import { orderVersion } from '../protocol/message.ts'
 import { recordVersion, type ClusterRecord } from '../protocol/record.ts'
 import { isLive, liveViews, wantedInstances, type DecisionInput, type LiveView } from '../judge/situation.ts'
@@ -32,22 +40,11 @@ export function bootstrapStep(input: Beginning): FlowStep {
   const live = liveViews(input.snapshot)
   const silent = input.snapshot.instances.filter((view) => !isLive(view))
   const highest = Math.max(0, ...live.map(({ observation }) => observation.stored.promise))
-  if (silent.length > 0) return waitForSilent(input, silent, highest > 0)
+  if (silent.length > 0)
+    return highest > 0 ? waitForSilent(input, silent) : waitInMaking(input, silent, agentsAreAwaited(silent))
   const past = live.find((view) => view.past !== undefined)
-  if (past)
-    return standStillInMaking(
-      say`the volume of ${past.name} went back in time, and no record says what it missed: bring back the newer one, or ${forcedAdvice}`,
-    )
+  if (past) return standBehindPast(past)
   return highest > 0 ? rebuild(input, live, highest) : begin(input, live)
-}
-
-function waitForSilent(input: DecisionInput, silent: readonly InstanceView[], isLost: boolean): FlowStep {
-  const sentence = agentsAreAwaited(silent)
-  if (!isLost) return waitInMaking(input, silent, sentence)
-  const starting = startingAmong(input)
-  return standStillInMaking(
-    say`${sentence}: the record is lost; ${starting.length > 0 ? areBeingStarted(starting) : say`wait, or ${forcedAdvice}`}`,
-  )
 }
 
 function begin(input: Beginning, live: readonly LiveView[]): FlowStep {
@@ -65,22 +62,13 @@ function begin(input: Beginning, live: readonly LiveView[]): FlowStep {
 }
 
 /**
- * Revisions of a rebuilt record begin at the next multiple of this: no lost record was so far ahead of what its agents
- * stored.
- */
-const rebuildStep = 1_000_000
-
-/**
  * Everybody promises one more than the highest promise first, so that nothing of the lost record can go on; and at a
  * revision above all that it may have committed and told nobody, so that an order which a manager sent before the loss
  * is refused when it arrives.
  */
 function rebuild(input: Beginning, live: readonly LiveView[], highest: number): FlowStep {
   const lost = lostLeader(live)
-  if (lost !== undefined)
-    return standStillInMaking(
-      say`${lost} was the primary and lives on another volume now; what only it held is on the old one: bring that back, or ${forcedAdvice}`,
-    )
+  if (lost !== undefined) return standStillInMaking(whyLeaderIsLost(lost))
   const newest = Math.max(...live.map(({ observation }) => observation.stored.revision))
   const revision = Math.ceil(newest / rebuildStep) * rebuildStep
   const done = live.every(
@@ -140,12 +128,6 @@ function promisesOf(
 }
 
 /**
- * What those promised or acted on who do not answer is unknown: the record begins so far above what the others stored.
- */
-const unknownEpochs = 1_000
-const unknownRevisions = 1_000_000_000
-
-/**
  * A person chose who leads, and gives up what only others hold. Every instance that answers promises first, so that
  * nothing of an earlier record can go on.
  */
@@ -178,10 +160,8 @@ function forcedStep(input: Beginning, to: InstanceName): FlowStep {
  * is another one now.
  */
 function lostLeader(live: readonly LiveView[]): InstanceName | undefined {
-  const newest = live
-    .map(({ observation }) => observation.stored.assignment)
-    .reduce((best, one) => ((one?.epoch ?? 0) > (best?.epoch ?? 0) ? one : best), null)
-  const leader = live.find(({ name }) => name === newest?.source)
+  const last = lastLeader(live)
+  const leader = live.find(({ name }) => name === last)
   const holders = live.filter((view) => view !== leader && !holdsOf(view.observation).isEmpty())
   return leader && leader.observation.stored.assignment === null && holders.length > 1 ? leader.name : undefined
 }
@@ -278,5 +258,5 @@ function commitFirst(
     ...elected,
     ...doubtedBeside(snapshot, leader, epoch),
   }
-  return step(why, [{ kind: 'commit', next, why }])
+  return step(why, [{ kind: 'commit', next, why, isAnswer: true }])
 }

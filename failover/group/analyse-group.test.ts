@@ -325,12 +325,13 @@ describe('What is found where', () => {
   })
 })
 
-test('before any record somebody is to be primary, and a record that was lost is to be brought back', () => {
+test('before any record somebody is to be primary, and a record that was lost is rebuilt', () => {
   const findings = analyse({ ...aGroupSituation({ sees: nobodyIn }), record: undefined })
   expect(findings.map(({ code, sentence }) => `${code}: ${sentence}`)).toEqual([
     'NoWritablePrimary: no primary is recorded yet for 3 instances',
     ...['shop-0', 'shop-1', 'shop-2'].map(
-      (name) => `RecordLost: no record is there, and ${name} acted on one (epoch 1, revision 5): bring the record back`,
+      (name) =>
+        `RecordLost: no record is there, and ${name} acted on one (epoch 1, revision 5): the record is rebuilt once all known members have answered`,
     ),
   ])
 })

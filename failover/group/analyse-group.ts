@@ -58,7 +58,6 @@ function expectedBy(input: DecisionInput, view: GroupView): Expected {
     fenced: notes.fenced.map(({ instance }) => instance),
     paused: false,
     notesDamage: input.notesDamage ?? '',
-    rebuildsRecord: false,
     downtimes: new Map(downtimesAt(notes, wallMs).map((each) => [each.instance, describeDowntime(each)])),
   }
 }

@@ -68,10 +68,6 @@ describe('A new cluster', () => {
       'no instance holds everything that the others hold: choose who leads (--dry-run names what is given up): regent failover --accept-loss --to <instance>',
       { views: { 'shop-0': holding(gtids('shop-0', 3)), 'shop-1': holding(gtids('shop-1', 1)) } },
     ],
-    'where an agent promised an epoch: that cluster was there before': [
-      'the record is lost: shop-1 promised epoch 4 of a cluster that was. Bring the record back',
-      { views: { 'shop-1': fresh({ stored: { promise: 4 } }) } },
-    ],
     'while it is paused': [
       'no action: paused before the first primary was chosen',
       { notes: { paused: { reason: 'moving', wallMs: 0 } } },
@@ -85,12 +81,6 @@ describe('A new cluster', () => {
     expect(begin({ spec: { instances: 4 } })).toMatchObject({
       sentence: 'waiting for 4 instances to exist',
       actions: [{ kind: 'scale', count: 4 }],
-    })
-  })
-
-  it('whose record is lost is not begun by force', () => {
-    expect(forced('shop-1', { 'shop-2': fresh({ stored: { promise: 4 } }) })).toEqual({
-      refusal: 'a cluster in mode group without its record is not begun by force: bring the record back',
     })
   })
 })

@@ -22,6 +22,7 @@ import {
   hasPromised,
   leavers,
   liveView,
+  viewNamed,
   viewOf as viewOfMember,
   type DecisionInput,
   type LiveView,
@@ -29,7 +30,7 @@ import {
 } from '../judge/situation.ts'
 import { isWell, judgePrimary, type Verdict } from '../judge/primary/verdict.ts'
 import type { Action, FlowKind } from '../protocol/decision.ts'
-import { nextRecord, type ClusterRecord, type GroupRecord } from '../protocol/record.ts'
+import { nextRecord, recordedMembers, type ClusterRecord, type GroupRecord } from '../protocol/record.ts'
 import { analyseGroup } from './analyse-group.ts'
 import { assignmentOrders } from './assignments.ts'
 import { bootstrapStep, planForcedBootstrap } from './bootstrap.ts'
@@ -110,7 +111,8 @@ function decideGroup(input: DecisionInput): Decided {
 }
 
 function bootstrap(input: DecisionInput): FlowStep {
-  return { ...bootstrapStep(input), flow: 'bootstrap' }
+  const begun = bootstrapStep(input)
+  return { ...begun, flow: begun.flow ?? 'bootstrap' }
 }
 
 function decide(situation: Situation): Decided {
@@ -251,7 +253,10 @@ function followStep(situation: Situation, { primary, view: { sentence, viewId } 
       [],
       { blocked: true, revisitMs: 500 },
     )
-  const member = snapshot.instances.find(({ name }) => name === primary)?.observation?.member
+  // The manager that heard its agent last may be gone: the record names each member of the group.
+  const member =
+    viewNamed(snapshot, primary)?.observation?.member ??
+    recordedMembers(record).find((one) => instanceOf(one) === primary)
   if (member === undefined)
     return step(say`${sentence}; its agent has said nothing yet`, [], { blocked: true, revisitMs: 500 })
   const why = say`the group made ${primary} primary in place of ${former}`

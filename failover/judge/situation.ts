@@ -160,6 +160,11 @@ export function liveViews(snapshot: Snapshot): readonly LiveView[] {
   return snapshot.instances.filter(isLive)
 }
 
+/** Without a record: an instance has promised an epoch, so there was one. */
+export function isRecordLost({ snapshot }: Pick<DecisionInput, 'snapshot'>): boolean {
+  return liveViews(snapshot).some(({ observation: { stored } }) => stored.promise > 0)
+}
+
 export function endpointOf(view: InstanceView): Endpoint {
   return { instance: view.name, host: view.host, port: view.port, agent: view.agent }
 }

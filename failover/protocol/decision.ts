@@ -46,7 +46,7 @@ export interface CommitAction {
   readonly why: Sentence
   /** A deadline ended what was asked for, or an order had no answer in time. */
   readonly timedOut?: boolean
-  /** The change is what a person's failover asked for, though the primary stays the same. */
+  /** The change is what a person's failover asked for, though the primary is the same, or is the first. */
   readonly isAnswer?: true
   /** What a change of the primary gives up. Absent for nothing. */
   readonly loss?: Loss

@@ -1,6 +1,6 @@
 import { counted, say, type Sentence } from '#common/sentence/sentence.ts'
 import type { InstanceView } from '#topology/snapshot/snapshot.ts'
-import { isServing, liveViews, wantedInstances, type DecisionInput, type LiveView } from '../judge/situation.ts'
+import { isRecordLost, isServing, wantedInstances, type DecisionInput, type LiveView } from '../judge/situation.ts'
 import { standsStillInMaking } from '../judge/election/starting.ts'
 import { step, type FlowStep } from './step.ts'
 
@@ -9,8 +9,8 @@ import { step, type FlowStep } from './step.ts'
  * who promised before is waited for as for nobody else.
  */
 export function waitInMaking(input: DecisionInput, waitedFor: readonly InstanceView[], sentence: Sentence): FlowStep {
-  const isLost = liveViews(input.snapshot).some(({ observation: { stored } }) => stored.promise > 0)
-  return step(sentence, [], { blocked: isLost || standsStillInMaking(input, waitedFor), revisitMs: 500 })
+  const blocked = isRecordLost(input) || standsStillInMaking(input, waitedFor)
+  return step(sentence, [], { blocked, revisitMs: 500 })
 }
 
 /** Before the first primary is chosen. */

@@ -11,6 +11,7 @@ import { whyNotAcknowledged } from '../judge/primary/acknowledging.ts'
 import {
   hasStrayedLong,
   isFenced,
+  isRecordLost,
   isServing,
   liveView,
   liveViews,
@@ -158,12 +159,11 @@ function byChoice(situation: Situation): WayOut | null {
 /** A record that was lost is made anew once everybody has answered; or a person chooses who leads. */
 function withoutRecord(input: DecisionInput): WayOut {
   const decision = modeOf(input.spec).decide(input)
-  const isLost = liveViews(input.snapshot).some(({ observation }) => observation.stored.promise > 0)
   const stands = decision.blocked && decision.actions.length === 0
   const to = byHoldings(input)
     .toSorted((a, b) => Number(isInDoubt(input, a)) - Number(isInDoubt(input, b)))
     .find((name) => !('refusal' in modeOf(input.spec).planForcedBootstrap(input, name)))
-  if (!(isLost || holdsDiffer(input)) || !stands || to === undefined) return noneNeeded(decision)
+  if (!(isRecordLost(input) || holdsDiffer(input)) || !stands || to === undefined) return noneNeeded(decision)
   return use({ verb: 'failover', to, acceptLoss: true }, say`${to} leads, and what only others hold is given up`)
 }
 

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest'
-import { labels } from '#kube/names/names.ts'
+import { labels, namesOf } from '#kube/names/names.ts'
 import { agentContainer } from '#kube/pods/pod-template.ts'
 import { pods } from '#kube/pods/stateful-set.ts'
 import { expectBelow } from '../support/expect-below.ts'
@@ -235,5 +235,22 @@ it('every mysqld is killed and every pod deleted at once: the group is formed an
   expect((await cluster.view()).epoch).toBeGreaterThan(epoch)
   await cluster.whole(3, 180_000)
   await expectAgreement(cluster)
+  await expectNothingLost(writer)
+})
+
+it('a record that somebody deletes is made again from the group, and clients write meanwhile', async () => {
+  const cluster = gathered.current
+  await cluster.whole()
+  const [{ epoch }, primary] = [await cluster.view(), await cluster.primary()]
+  const writer = await Writer.start(cluster)
+  const atMs = monotonicMs()
+  await cluster.kubectl('delete', 'configmap', namesOf(cluster.name).record)
+  await cluster.until(
+    () => 'a record of a newer epoch',
+    async () => (await cluster.view()).epoch > epoch,
+  )
+  await cluster.whole()
+  expect(await cluster.primary()).toBe(primary)
+  expectBelow(5_000, await outageSince(writer, 'group: its record is deleted', atMs))
   await expectNothingLost(writer)
 })

@@ -48,7 +48,7 @@ function analyseReach(instances: readonly InstanceView[]): readonly Analysis[] {
  */
 function analyseRecord(
   { name, observation }: InstanceView,
-  { epoch, revision, primary, rebuildsRecord }: AnalysisInput['expected'],
+  { epoch, revision, primary }: AnalysisInput['expected'],
 ): readonly Analysis[] {
   if (observation === null) return []
   const { promise, revision: stored, assignment } = observation.stored
@@ -57,7 +57,7 @@ function analyseRecord(
   const told = assignment === null ? 0 : assignment.epoch
   if (Math.max(promise - 1, told) <= epoch && stored <= revision) return []
   const knows = say`epoch ${Math.max(promise, told)}, revision ${stored}`
-  return [older(name, { epoch, revision, knows, rebuildsRecord })]
+  return [older(name, { epoch, revision, knows })]
 }
 
 function ofAnotherHistory(name: InstanceName, primary: InstanceName, epoch: number): Analysis {
@@ -68,22 +68,14 @@ function ofAnotherHistory(name: InstanceName, primary: InstanceName, epoch: numb
 
 function older(
   name: InstanceName,
-  {
-    epoch,
-    revision,
-    knows,
-    rebuildsRecord,
-  }: {
-    readonly epoch: number
-    readonly revision: number
-    readonly knows: Sentence
-    readonly rebuildsRecord: boolean | undefined
-  },
+  { epoch, revision, knows }: { readonly epoch: number; readonly revision: number; readonly knows: Sentence },
 ): Analysis {
-  const rebuilt = say`the record is rebuilt once all known members have answered`
-  const remedy = rebuildsRecord === false ? say`bring the record back` : rebuilt
   if (revision === 0)
-    return critical('RecordLost', name, say`no record is there, and ${name} acted on one (${knows}): ${remedy}`)
+    return critical(
+      'RecordLost',
+      name,
+      say`no record is there, and ${name} acted on one (${knows}): the record is rebuilt once all known members have answered`,
+    )
   return critical(
     'RecordFromThePast',
     name,

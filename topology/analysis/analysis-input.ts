@@ -19,8 +19,6 @@ export interface Expected {
   readonly passedOver?: ReadonlyMap<InstanceName, Said>
   /** Why the notes of the cluster cannot be used; '' or absent where they can. */
   readonly notesDamage?: string
-  /** A record that is lost is made anew by itself. Absent for yes. */
-  readonly rebuildsRecord?: boolean
 }
 
 export interface Limits {

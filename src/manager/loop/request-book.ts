@@ -83,11 +83,14 @@ export class RequestBook {
     for (const [key, { fetch }] of this.#failed) if (fetch?.includes(member) === true) this.#failed.delete(key)
   }
 
-  /** A switchover ends with its intent, a failover with another primary, or with what was asked for instead. */
+  /**
+   * A switchover ends with its intent, a failover with another primary, or with what was asked for instead. A record
+   * that is rebuilt may be what a failover begins with.
+   */
   committed({ before, action: { next, isAnswer } }: Done): void {
     if (before?.intent?.kind === 'switchover' && next.intent === null) this.drop(before.intent.request)
-    if (before?.primary !== next.primary || isAnswer === true)
-      this.#open = this.#open.filter(({ kind }) => kind !== 'failover')
+    const hasMoved = before !== undefined && before.primary !== next.primary
+    if (hasMoved || isAnswer === true) this.#open = this.#open.filter(({ kind }) => kind !== 'failover')
   }
 
   /** A step of a switchover was refused or timed out: the request that the step served ends. */
