@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import type { StoredSummary } from '#topology/snapshot/observation.ts'
 import { memberOf, type ViewOverrides } from '#topology/testing.ts'
 import { allOnline, groupName, outsideGroup, viewId, type GroupShape } from '#topology/testing-group.ts'
 import { decide, modeOf } from '../decide.ts'
 import type { Situation } from '../judge/situation.ts'
 import { committed, shop0, shop1, shop2 } from '../testing.ts'
 import { wayOut } from '../way-out/way-out.ts'
-import { aGroupSituation, askedFor, nobodyIn, tasksIn, type GroupSituation } from './testing-group.ts'
+import { aGroupSituation, askedFor, nobodyIn, storedAs, tasksIn, type GroupSituation } from './testing-group.ts'
 
 const silent: ViewOverrides = { reachable: false }
 const fresh: ViewOverrides = { stored: { promise: 0, revision: 0, assignment: null } }
@@ -106,6 +107,21 @@ describe('A lost record of a group that is gone', () => {
     const decision = decide(lost({ ...outage, views: { 'shop-0': fresh } }))
     expect(decision).toMatchObject({ actions: [], blocked: true })
     expect(decision.sentence).toContain('shop-0 was the primary and lives on another volume now')
+  })
+
+  it.each<[string, Partial<NonNullable<StoredSummary['assignment']>> | null, string]>([
+    [
+      'led is no instance now',
+      { source: 'shop-3' },
+      'the record is lost: shop-3 led, and is no instance now: choose who',
+    ],
+    ['is stored nowhere', null, 'the record is lost: no instance knows who led: choose who leads'],
+  ])('is left to a person where the primary before %s', (_, told, says) => {
+    const assignment = told && { ...storedAs('shop-1').assignment!, ...told }
+    const views = Object.fromEntries(['shop-0', 'shop-1', 'shop-2'].map((name) => [name, { stored: { assignment } }]))
+    const decision = decide(lost({ ...outage, views }))
+    expect(decision).toMatchObject({ actions: [], blocked: true })
+    expect(decision.sentence).toContain(says)
   })
 
   it('is left to a person where a volume went back in time', () => {

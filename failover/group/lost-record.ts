@@ -75,18 +75,24 @@ function ledByOther(primaries: readonly InstanceName[]): Sentence {
 }
 
 function ofNoGroup(input: DecisionInput, groups: readonly NamedGroup[], to: InstanceName | null): Rebuilt | Refused {
-  const { snapshot, cluster } = input
+  const { snapshot } = input
   const last = lastLeader(liveViews(snapshot))
   const leader = viewNamed(snapshot, to ?? last ?? '')
-  if (!isLive(leader))
-    return { refusal: say`${last ?? say`nobody`} was the primary and does not answer: ${forcedAdvice}` }
-  const { member, server, stored } = leader.observation
-  if (to === null && stored.assignment === null) return { refusal: whyLeaderIsLost(leader.name) }
-  const name = server?.group?.name ?? groups[0]?.name ?? ''
-  const group = { name: name === '' ? groupNameFor(cluster, `${member} without a record`) : name, forming: false }
+  if (!isLive(leader)) {
+    const why = last === undefined ? say`no instance knows who led` : say`${last} led, and is no instance now`
+    return { refusal: say`${why}: ${forcedAdvice}` }
+  }
+  if (to === null && leader.observation.stored.assignment === null) return { refusal: whyLeaderIsLost(leader.name) }
+  const group = { name: nameFor(input, leader, groups), forming: false }
   const others = snapshot.instances.filter((view) => view !== leader && mayBeMember(view))
   const leads = to === null ? say`${leader.name} was the primary` : say`a person chose ${leader.name}`
   return { next: recordOf(input, leader, { others, group }), leads, goesOn: false }
+}
+
+/** The name that the group had, where a server tells. */
+function nameFor({ cluster }: DecisionInput, { observation }: LiveView, [seen]: readonly NamedGroup[]): string {
+  const own = observation.server?.group?.name ?? ''
+  return own || (seen?.name ?? groupNameFor(cluster, `${observation.member} without a record`))
 }
 
 /** The instance was told what to be, and holds what it did then. */
