@@ -294,8 +294,9 @@ describe('The record follows the group', () => {
     })
   })
 
-  it('not to one whose agent has never been heard', () => {
-    const decision = after({ ...failedOver, views: { ...failedOver.views, 'shop-1': { unheard: true } } })
+  it('not to one that the record does not name and whose agent has never been heard', () => {
+    const views = { ...failedOver.views, 'shop-1': { unheard: true } } as const
+    const decision = after({ ...failedOver, views, record: { syncSet: [shop2] } })
     expect(decision.actions.filter(({ kind }) => kind === 'commit')).toEqual([])
     expect(decision.sentence).toContain('its agent has said nothing yet')
   })
