@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { aRecord, aSpec, deadServer, fetchIntent, promised } from '#failover/testing.ts'
+import { orders } from '#failover/protocol/order.ts'
 import { defaultTimings } from '#failover/protocol/timings.ts'
 import { anObservation, memberOf } from '#topology/testing.ts'
 import type { PlatformInstance } from '#common/ports/platform.ts'
@@ -312,6 +313,29 @@ describe('the loop of a cluster', () => {
     await realWorld.timers.sleep(1_200)
     expect(following.loop.record).toEqual(leading.loop.record)
     expect(following.loop.decision).toBeNull()
+  })
+
+  it('asks for no promise above a record that another manager made, once an agent acts on that record', async () => {
+    const stored = memoryStore()
+    let isBusy = false
+    const busy = () => Promise.reject(new Error('the store is busy'))
+    const store = { ...stored, readRecord: (name: string) => (isBusy ? busy() : stored.readRecord(name)) }
+    const { loop, listeners, posted } = timelessLoop(store)
+    await loop.start()
+    await loop.lead(true)
+    isBusy = true
+    const made = { epoch: 3, revision: 1_000_001 } as const
+    await stored.compareAndSwap('shop', 0, aRecord({ ...made, syncSet: [], acks: 0, acksWanted: 0 }))
+    const assignment = { ...made, role: 'primary', counted: false, fenced: false, source: null } as const
+    listeners[0]?.heard(anObservation({ instance: 'shop-0', stored: { ...made, promise: 3, assignment } }))
+    for (const isBusyNext of [true, false]) {
+      await realWorld.timers.sleep(20)
+      isBusy = isBusyNext
+      loop.wake()
+    }
+    await realWorld.timers.sleep(20)
+    expect(posted).not.toContain(orders.promise.route)
+    expect(loop.record).toMatchObject({ epoch: 3 })
   })
 
   it('finds an intent of another one that believed that it leads too, although no agent was told of that, and takes it back', async () => {

@@ -321,6 +321,11 @@ export class ClusterLoop {
       this.#incarnations
         .note({ snapshot: heard, record: this.record, isQuiet: decision.flow === null }, this.notes)
         .catch(this.#failed('noting who is there'))
+    // Promises go above all that agents stored, and these may act on a record that another manager made since.
+    if (input.record === undefined && decision.actions.some(({ kind }) => kind === 'promise')) {
+      await this.#read()
+      if (this.record !== undefined) return this.wake()
+    }
     for (const action of decision.actions) {
       await this.#act(action)
       if (action.kind === 'commit') break
