@@ -81,7 +81,7 @@ function rebuild(input: Beginning, live: readonly LiveView[], highest: number): 
       { epoch: highest, revision: revision + 1 },
       say`the record was lost and is rebuilt from what all instances stored`,
     )
-  const epoch = freeEpoch(live, highest, 1)
+  const epoch = freeEpoch(live, { highest, revision, pace: 1 })
   return step(
     say`the record is lost; asking ${live.length === 1 ? live[0]?.name : say`all ${live.length} instances`} to promise epoch ${epoch}`,
     promisesOf(input, live, { epoch, revision }),
@@ -90,15 +90,17 @@ function rebuild(input: Beginning, live: readonly LiveView[], highest: number): 
 }
 
 /**
- * An instance that acts on an epoch already cannot promise this epoch any more. So the epoch is the next multiple of
- * `pace` that no instance acts on, and beyond which no instance has promised.
+ * The next multiple of `pace` beyond all that instances have promised, unless that is what this rebuilding has asked
+ * for: such a promise has the revision of the rebuilding. An epoch that the lost record may have committed has a
+ * primary already, and an instance that acts on an epoch cannot promise this epoch any more.
  */
-function freeEpoch(live: readonly LiveView[], highest: number, pace: number): number {
-  const isFree =
-    highest > 0 &&
-    highest % pace === 0 &&
-    live.every(({ observation }) => (observation.stored.assignment?.epoch ?? 0) < highest)
-  return isFree ? highest : (Math.floor(highest / pace) + 1) * pace
+function freeEpoch(
+  live: readonly LiveView[],
+  { highest, revision, pace }: { readonly highest: number; readonly revision: number; readonly pace: number },
+): number {
+  const isAsked = live.some(({ observation: { stored } }) => stored.promise === highest && stored.revision === revision)
+  const isFree = live.every(({ observation }) => (observation.stored.assignment?.epoch ?? 0) < highest)
+  return isAsked && isFree && highest % pace === 0 ? highest : (Math.floor(highest / pace) + 1) * pace
 }
 
 function promisesOf(
@@ -143,7 +145,7 @@ function forcedStep(input: Beginning, to: InstanceName): FlowStep {
   if (highest === 0 && unknown.length === 0) return commitFirst(input, leader, { epoch: 1, revision: 1 }, why)
   const pace = unknown.length > 0 ? unknownRevisions : rebuildStep
   const revision = Math.max(pace, Math.ceil(newest / pace) * pace)
-  const epoch = freeEpoch(asked, highest, unknown.length > 0 ? unknownEpochs : 1)
+  const epoch = freeEpoch(asked, { highest, revision, pace: unknown.length > 0 ? unknownEpochs : 1 })
   const missing = mustPromise(plan, input).filter(
     ({ observation }) => observation.promiseReport?.epoch !== epoch || observation.stored.revision !== revision,
   )
