@@ -52,9 +52,9 @@ export class RecordedCells extends Map<CellName, Cell> {
   }
 }
 
-/** Nothing that was ordered by a record before may be obeyed beside a rebuilt one. */
+/** A record that nobody was told of may be lost and rebuilt in its own epoch: whatever agents know is below that. */
 function wrongAfterLoss(before: ClusterRecord | undefined, after: ClusterRecord): string | undefined {
-  return before === undefined || (after.epoch > before.epoch && after.revision > before.revision)
+  return before === undefined || (after.epoch >= before.epoch && after.revision >= before.revision)
     ? undefined
     : `record: rebuilt in epoch ${after.epoch}, revision ${after.revision}, after ${before.epoch}, ${before.revision}`
 }
