@@ -6,7 +6,7 @@ import { expectNothingLost, withKubeCluster } from './with-kube-cluster.ts'
 describe.each([
   ['semisync', 'again'],
   ['group', 'gathers-again'],
-] as const)('in mode %s', (mode, name) => {
+] as const)('In mode %s', (mode, name) => {
   const again = withKubeCluster({ name, spec: { mode } })
 
   it('a cluster is deleted, its volumes and passwords stay, and one of the same name has all its data', async () => {
